@@ -1,0 +1,138 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Call makes one request in session s: f, called on a goroutine of its own with
+// the session's connection once that is established. It returns what f returns;
+// or ctx's cause as soon as ctx ends, or s's Err as soon as s is over, and the
+// outcome of f is then lost. Paths must be full ones; see [Client.FullPath].
+//
+// An error that is not [Refused] leaves open whether the request was carried
+// out. f must make one request, and make it through its argument.
+func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
+	var zero T
+	if err := s.admit(ctx); err != nil {
+		return zero, err
+	}
+	type outcome struct {
+		v   T
+		err error
+	}
+	back := make(chan outcome, 1) // so that f's goroutine ends though nobody waits
+	go func() {
+		v, err := f(s.conn)
+		s.dismiss(err)
+		back <- outcome{v, err}
+	}()
+	select {
+	case o := <-back:
+		if err := s.Err(); err != nil {
+			return zero, err
+		}
+		return o.v, o.err
+	case <-ctx.Done():
+		return zero, context.Cause(ctx)
+	case <-s.life.Done():
+		return zero, s.Err()
+	}
+}
+
+// Retry makes a request in session s as [Call] does, again and again until it
+// has been answered: with success, or with an error that is [Refused]. So f must
+// do no harm when it is carried out more than once.
+func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		v, err := Call(ctx, s, f)
+		if err == nil || Refused(err) || ctx.Err() != nil || s.Err() != nil {
+			return v, err
+		}
+		if err := s.pause(ctx, pause); err != nil {
+			return v, err
+		}
+	}
+}
+
+// Read makes a request as [Retry] does, in the present session and, should that
+// end, in the next: for requests that do not depend on a session. It ends with
+// an error only if the request is refused, ctx ends, or c is closed.
+func Read[T any](ctx context.Context, c *Client, f func(*zk.Conn) (T, error)) (T, error) {
+	for {
+		s := c.Session()
+		v, err := Retry(ctx, s, f)
+		if err == nil || !errors.Is(s.Err(), ErrExpired) || ctx.Err() != nil {
+			return v, err
+		}
+	}
+}
+
+// pause waits for about d, jittered.
+func (s *Session) pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d/2 + rand.N(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.life.Done():
+		return s.Err()
+	}
+}
+
+// admit waits until a request may be made and counts it as made.
+func (s *Session) admit(ctx context.Context) error {
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s.mu.Lock()
+		up := s.up
+		s.mu.Unlock()
+		select {
+		case <-up:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.life.Done():
+			return s.Err()
+		}
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.life.Done():
+			return s.Err()
+		}
+		s.mu.Lock()
+		err, ok := s.Err(), s.isUp
+		if err == nil && ok {
+			s.calls.Add(1)
+		}
+		s.mu.Unlock()
+		if err == nil && ok {
+			return nil
+		}
+		<-s.slots
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// dismiss counts a request as over, and draws the conclusions from its error.
+func (s *Session) dismiss(err error) {
+	<-s.slots
+	defer s.calls.Done()
+	switch {
+	case errors.Is(err, zk.ErrSessionExpired):
+		s.c.over(s, ErrExpired)
+	case errors.Is(err, zk.ErrSessionMoved):
+		s.hangUp() // this connection is no longer the session's
+	}
+}

@@ -1,0 +1,292 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// A Client is a program's connection to an ensemble. It outlives sessions: when
+// one is over it opens the next. What was held in the old session is lost; what
+// was only watched is watched again.
+//
+// A Client must come from [Dial]. Its methods are safe for concurrent use.
+type Client struct {
+	opts   *Options
+	ring   *ring
+	report *reporter
+	loop   *event.Loop
+	life   context.Context // ends with the cause ErrClosed when Close is called
+	end    context.CancelCauseFunc
+	closed chan struct{} // closed when Close has done its work
+	// refused holds the first word that the ensemble does not take our
+	// credentials.
+	refused chan error
+
+	mu       sync.Mutex
+	session  *Session // the present one; never nil
+	state    State
+	changed  chan struct{}  // closed and replaced when state changes
+	sessions sync.WaitGroup // goroutines of sessions; added to with mu held until closed
+	tasks    sync.WaitGroup // goroutines of recipes; added to with mu held until closed
+}
+
+// A State says how much may be believed of a [Client]'s session.
+type State uint8
+
+const (
+	Connecting State = iota // there has been no session yet
+	Connected               // the session is alive
+	Suspended               // the connection is lost; the session may yet survive
+	Expired                 // the session is over; another is being opened
+	Closed                  // Close was called
+)
+
+// String returns the name of s.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("State(%d)", uint8(s))
+}
+
+var stateNames = [...]string{"connecting", "connected", "suspended", "expired", "closed"}
+
+// Dial connects to an ensemble and returns once a session is established. The
+// servers are given as host:port or host, the port then being 2181.
+//
+// If ctx ends first, or the ensemble refuses the credentials, Dial leaves
+// nothing behind and returns an [Error] that says of each server what was wrong
+// with it. Once Dial has returned, ctx no longer matters.
+func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error) {
+	o, err := opts.settled()
+	if err != nil {
+		return nil, &Error{Op: "dial", Err: err}
+	}
+	addrs, err := addresses(servers)
+	if err != nil {
+		return nil, &Error{Op: "dial", Err: err}
+	}
+	if ctx.Err() != nil {
+		return nil, &Error{Op: "dial", Err: context.Cause(ctx)}
+	}
+	c := &Client{
+		opts:    o,
+		ring:    newRing(addrs),
+		report:  newReporter(o),
+		closed:  make(chan struct{}),
+		refused: make(chan error, 1),
+		changed: make(chan struct{}),
+	}
+	c.life, c.end = context.WithCancelCause(context.Background())
+	c.loop = event.NewLoop(source{c})
+	c.mu.Lock()
+	c.session = c.newSession()
+	c.mu.Unlock()
+	if err := c.await(ctx); err != nil {
+		_ = c.Close() // never fails
+		return nil, &Error{Op: "dial", Err: fmt.Errorf("%w (%w)", err, c.ring.report())}
+	}
+	return c, nil
+}
+
+// await waits for the first session.
+func (c *Client) await(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		state, changed := c.state, c.changed
+		c.mu.Unlock()
+		if state == Connected && len(c.opts.Auth) == 0 {
+			return nil
+		}
+		if state == Connected {
+			// The credentials are on their way. The answer to any request that
+			// is sent behind them says that they were taken.
+			_, err := Call(ctx, c.Session(), func(conn *zk.Conn) (bool, error) {
+				ok, _, err := conn.Exists("/")
+				return ok, err
+			})
+			if err == nil {
+				return nil
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		select {
+		case <-changed:
+		case err := <-c.refused:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close ends the session, and with it everything held in it, and waits for the
+// goroutines of c and of all handles made from it. If the connection is down the
+// ensemble learns of the end only by the session timeout. Close is idempotent,
+// takes two seconds at the most, plus the time that functions of the program
+// take to which c was given, and returns nil.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if c.life.Err() != nil {
+		c.mu.Unlock()
+		<-c.closed
+		return nil
+	}
+	s := c.session
+	s.end(ErrClosed) // first of all: this is what holders wait for
+	c.end(ErrClosed)
+	c.set(Closed)
+	c.mu.Unlock()
+
+	c.tasks.Wait()
+	s.bury()
+	c.sessions.Wait()
+	c.loop.Close(ErrClosed)
+	c.report.close()
+	close(c.closed)
+	return nil
+}
+
+// State returns the state of c's session and a channel that is closed when that
+// state next changes.
+func (c *Client) State() (State, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state, c.changed
+}
+
+// Expired returns a channel that is closed when the present session is over, be
+// it by expiry or by Close. Ask again for the next one.
+func (c *Client) Expired() <-chan struct{} { return c.Session().Over() }
+
+// Session returns the present session, which may not be established yet. After
+// Close it is the last one, which is over.
+func (c *Client) Session() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// Await waits for a session that is connected and returns it. It ends with an
+// error if ctx ends, which is then ctx's cause, or c is closed.
+func (c *Client) Await(ctx context.Context) (*Session, error) {
+	for {
+		s := c.Session()
+		s.mu.Lock()
+		up := s.up
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-s.life.Done():
+			if err := s.Err(); errors.Is(err, ErrClosed) {
+				return nil, err
+			}
+		case <-up:
+			return s, nil
+		}
+	}
+}
+
+// Conn returns the connection of the present session, for requests that this
+// module does not make. Its methods block while there is no connection, and
+// ignore contexts; its paths are full ones, see [Client.FullPath]. When the
+// session is over they fail, and the next session has another Conn.
+func (c *Client) Conn() *zk.Conn { return c.Session().conn }
+
+// FullPath returns path as the ensemble knows it, below the chroot.
+func (c *Client) FullPath(path string) string { return join(c.opts.Chroot, path) }
+
+// ACL returns what guards the znodes that recipes create. It is not to be
+// modified.
+func (c *Client) ACL() []zk.ACL { return c.opts.ACL }
+
+// Go runs f on a goroutine that Close waits for, and reports whether it has: if
+// c is closed, f is not run. The context that f is given ends when c is closed.
+// It is for those who write recipes.
+func (c *Client) Go(f func(ctx context.Context)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.life.Err() != nil {
+		return false
+	}
+	c.tasks.Go(func() { f(c.life) })
+	return true
+}
+
+// set changes the state. It is called with c.mu held.
+func (c *Client) set(state State) {
+	if c.state == state || c.state == Closed {
+		return
+	}
+	c.state = state
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// over ends s, unless it is over, and opens the next session. It does so in one
+// step: who sees s end finds the next one.
+func (c *Client) over(s *Session, cause error) {
+	c.mu.Lock()
+	if s.life.Err() != nil {
+		c.mu.Unlock()
+		return
+	}
+	s.end(cause)
+	c.set(Expired)
+	c.loop.Suspend()
+	c.session = c.newSession()
+	c.sessions.Go(func() {
+		s.hangUp()
+		s.bury()
+	})
+	c.mu.Unlock()
+	c.report.expired(s.ID(), cause)
+}
+
+// resumed notes that s is connected.
+func (c *Client) resumed(s *Session, server string, id int64, timeout time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.life.Err() != nil {
+		return
+	}
+	anew := !s.known
+	if anew {
+		s.known = true
+		c.sessions.Go(s.watchLease)
+	}
+	c.loop.Resume(anew)
+	c.set(Connected)
+	c.report.connected(server, id, timeout)
+}
+
+// suspended notes that s has lost its connection.
+func (c *Client) suspended(s *Session, server string, id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.life.Err() != nil {
+		return
+	}
+	c.loop.Suspend()
+	c.set(Suspended)
+	c.report.suspended(server, id)
+}
+
+// refuse notes that the ensemble does not take our credentials, for Dial. Once a
+// session has been established they were good, and will perhaps be again.
+func (c *Client) refuse(err error) {
+	select {
+	case c.refused <- err:
+	default: // one is enough
+	}
+}

@@ -1,0 +1,64 @@
+package coord
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Why a [Hold] or a stream is over. Test for these with [errors.Is].
+var (
+	ErrReleased  = errors.New("coord: released")                                     // by its owner
+	ErrExpired   = fmt.Errorf("coord: %w", zk.ErrSessionExpired)                     // with the session
+	ErrDeleted   = errors.New("coord: znode deleted by someone else")                // perhaps by an operator
+	ErrRevoked   = errors.New("coord: revoked by another client")                    // asked to give way
+	ErrLocked    = errors.New("coord: locked by someone else")                       // the answer to a try
+	ErrClosed    = errors.New("coord: client closed")                                // by Client.Close
+	ErrExhausted = errors.New("coord: sequence numbers of the directory used up; " + // no order is left
+		"delete it when nobody uses it, and it starts again at zero")
+)
+
+// An Error says which operation failed, and on what path.
+type Error struct {
+	Op   string // "acquire", "watch", "dial"
+	Path string // as the caller wrote it; empty for operations on no znode
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return e.Op + ": " + e.Err.Error()
+	}
+	return e.Op + " " + e.Path + ": " + e.Err.Error()
+}
+
+// Unwrap returns e.Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// answers are the errors by which the ensemble says that it has understood a
+// request and not carried it out, and those with which go-zookeeper refuses to
+// send one.
+var answers = []error{
+	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrInvalidACL,
+	zk.ErrNoChildrenForEphemerals, zk.ErrBadArguments, zk.ErrAPIError, zk.ErrReconfigDisabled,
+	zk.ErrInvalidPath, zk.ErrInvalidFlags, zk.ErrAuthFailed,
+}
+
+// Refused reports whether err, from a request made through [Call], means that
+// the request was certainly not carried out because the ensemble or the client
+// library refused it, so that repeating it makes no sense as it is. Any other
+// error leaves the outcome open: the request may have been carried out, and its
+// reply lost.
+func Refused(err error) bool {
+	// Codes that go-zookeeper has no name for, such as -6, not implemented, come
+	// as errors without identity. All the same they are answers.
+	return err != nil && (named(err) || strings.HasPrefix(err.Error(), "unknown error: "))
+}
+
+// named reports whether err is one of answers.
+func named(err error) bool {
+	return slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
+}

@@ -1,0 +1,262 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A Token orders the holders of one path: of two, the later has the greater. A
+// store that remembers the greatest token it has seen and refuses lesser ones is
+// safe from a holder that does not know that it has lost.
+//
+// It is the id of the transaction that created the holder's znode, so tokens
+// stay in order even if the directory is deleted and made anew. The zero Token is
+// never given out. Fencing tokens are described in Martin Kleppmann's "How to do
+// distributed locking".
+type Token int64
+
+// A Hold is something held in the ensemble, such as a lock or a membership, from
+// the moment it is asked for until the last trace of it is gone.
+//
+// Its channels carry nothing: each is closed at most once and stays closed. Its
+// methods are safe for concurrent use and may be called at any time. A Hold is
+// used once; when it is over, ask for another.
+type Hold struct {
+	c        *Client
+	op, path string
+	acquired chan struct{}
+	lost     chan struct{}
+	ended    chan struct{} // closed when err is set
+	done     chan struct{}
+	release  chan struct{}     // closed by Release
+	work     context.Context   // ends, with Err as cause, when err is set
+	stop     func(cause error) // ends work
+	mu       sync.Mutex
+	session  *Session // in which it is held; nil until acquired
+	node     string   // the full path of the znode that stands for it
+	token    Token
+	err      error // the one cause; set once
+	leftover error // why the znode could not be removed
+	asked    bool  // release is closed
+}
+
+// Acquired returns a channel that is closed when h is held.
+func (h *Hold) Acquired() <-chan struct{} { return h.acquired }
+
+// Lost returns a channel that is closed when h was held and can no longer be
+// relied on, though it was not released: stop now. It is closed before the
+// ensemble can let another have what h held. That promise can not be kept for a
+// program that does not run, because it is stopped or its machine sleeps; what
+// it then still writes is what [Hold.Token] and [Hold.Guard] are for.
+//
+// A Hold that is released first is never lost.
+func (h *Hold) Lost() <-chan struct{} { return h.lost }
+
+// Done returns a channel that is closed when h is over: nothing more will happen
+// on its account, and its znode is gone, or goes with the session, which is over
+// as far as the client is concerned.
+func (h *Hold) Done() <-chan struct{} { return h.done }
+
+// Err returns nil while h is sought or held, and then the one cause why it no
+// longer is: an [*Error] around [ErrReleased], [ErrExpired], [ErrDeleted],
+// [ErrRevoked], [ErrLocked], [ErrExhausted], [ErrClosed], the cause of the ctx
+// that ended while h was sought, or the ensemble's refusal.
+//
+// Err itself looks at the clock. After its program has been stopped for a while
+// it knows of the loss no later than this call.
+func (h *Hold) Err() error {
+	h.mu.Lock()
+	s, err := h.session, h.err
+	h.mu.Unlock()
+	if err == nil && s != nil {
+		if over := s.check(); over != nil {
+			err = h.lose(over)
+		}
+	}
+	return err
+}
+
+// Wait waits until h is held or over, and returns Err. Nil means held.
+func (h *Hold) Wait() error {
+	select {
+	case <-h.acquired:
+	case <-h.ended:
+	}
+	return h.Err()
+}
+
+// Until returns the moment up to which h is good even if nothing more is heard
+// from the ensemble; it moves on with every answer. It is zero until h is
+// acquired.
+func (h *Hold) Until() time.Time {
+	h.mu.Lock()
+	s := h.session
+	h.mu.Unlock()
+	if s == nil {
+		return time.Time{}
+	}
+	return s.until()
+}
+
+// Context returns a copy of parent that is also canceled, with Err as the cause,
+// when h is lost or released, or is over without having been held. It lives as
+// long as parent and h do: call it once for each piece of work.
+func (h *Hold) Context(parent context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	stop := context.AfterFunc(h.work, func() { cancel(context.Cause(h.work)) })
+	context.AfterFunc(ctx, func() { stop() }) // so that h forgets it when parent ends
+	return ctx
+}
+
+// Token returns the fencing token of h, zero until h is acquired.
+func (h *Hold) Token() Token {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.token
+}
+
+// Guard returns a request to be put first in a Multi on [Client.Conn]: the rest
+// is then carried out only while h's znode exists, that is, while nobody else
+// can hold what h holds, and else fails with zk.ErrNoNode. It must not be
+// modified. Until h is acquired it is a guard that lets nothing pass.
+func (h *Hold) Guard() *zk.CheckVersionRequest {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	node := h.node
+	if node == "" {
+		node = join(h.c.FullPath(h.path), "/_c_not-held") // no recipe gives this name
+	}
+	return &zk.CheckVersionRequest{Path: node, Version: -1}
+}
+
+// Release gives h up, held or not, and waits until its znode is gone. If ctx
+// ends first, Release returns ctx's cause, and h is given up all the same, as
+// soon as the ensemble can be reached. It returns the ensemble's refusal if the
+// znode may not be removed and so stays until the session ends, and otherwise
+// nil, also when h was over already. It may be called at any time, and again.
+func (h *Hold) Release(ctx context.Context) error {
+	h.settle(ErrReleased, false) // before anything else can become the cause
+	h.mu.Lock()
+	if !h.asked {
+		h.asked = true
+		close(h.release)
+	}
+	h.mu.Unlock()
+	select {
+	case <-h.done:
+	default:
+		select {
+		case <-h.done:
+		case <-ctx.Done():
+			return &Error{"release", h.path, context.Cause(ctx)}
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.leftover != nil {
+		return &Error{"release", h.path, h.leftover}
+	}
+	return nil
+}
+
+// settle sets the one cause, if there is none yet, and returns it.
+func (h *Hold) settle(cause error, lost bool) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err == nil {
+		h.err = &Error{h.op, h.path, cause}
+		if lost {
+			close(h.lost)
+			r := h.c.report
+			r.hold(r.trace.Lost, slog.LevelWarn, "lost", h.op, h.path, cause)
+		}
+		close(h.ended)
+		h.stop(h.err)
+	}
+	return h.err
+}
+
+func (h *Hold) lose(cause error) error { return h.settle(cause, true) }
+
+// A Keeper is the side of a [Hold] that moves it, for those who write recipes.
+// One goroutine owns it.
+type Keeper struct{ h *Hold }
+
+// NewHold returns a Hold on path and has run move it, on a goroutine that
+// [Client.Close] waits for. The op names what is done, for errors. When run
+// returns, what it returns is the end of the Hold: see [Keeper.Quit] for the
+// cause, if that is not settled yet.
+//
+// If c is closed, the Hold is over at once, with [ErrClosed].
+func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
+	h := &Hold{
+		c:        c,
+		op:       op,
+		path:     path,
+		acquired: make(chan struct{}),
+		lost:     make(chan struct{}),
+		ended:    make(chan struct{}),
+		done:     make(chan struct{}),
+		release:  make(chan struct{}),
+	}
+	h.work, h.stop = context.WithCancelCause(context.Background())
+	ok := c.Go(func(context.Context) { h.finish(run(&Keeper{h})) })
+	if !ok {
+		h.finish(ErrClosed)
+	}
+	return h
+}
+
+func (h *Hold) finish(cause error) {
+	err := h.settle(cause, false)
+	h.c.report.hold(h.c.report.trace.Done, slog.LevelDebug, "over", h.op, h.path, errors.Unwrap(err))
+	close(h.done)
+}
+
+// Context returns a context that ends when the cause of the Hold's end is
+// settled, be it by the owner, who released it, or by the Keeper.
+func (k *Keeper) Context() context.Context { return k.h.work }
+
+// Released returns a channel that is closed when the owner asks for release.
+func (k *Keeper) Released() <-chan struct{} { return k.h.release }
+
+// Acquired says that the Hold is held in session s, where the znode node, a full
+// path, stands for it. It returns an error, and the Hold is not held, if s is
+// over or the cause of the Hold's end is settled.
+func (k *Keeper) Acquired(s *Session, node string, token Token) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	h := k.h
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return h.err
+	}
+	h.session, h.node, h.token = s, node, token
+	close(h.acquired)
+	h.c.report.acquired(h.op, h.path, token)
+	return nil
+}
+
+// Lost says that what was held can no longer be relied on, because of cause.
+func (k *Keeper) Lost(cause error) { k.h.lose(cause) }
+
+// Quit says that the Hold is given up because of cause, though traces of it may
+// remain for a while.
+func (k *Keeper) Quit(cause error) { k.h.settle(cause, false) }
+
+// Leftover says that the Hold's znode could not be removed, because of err, and
+// stays until the session ends.
+func (k *Keeper) Leftover(err error) {
+	h := k.h
+	h.c.report.log(slog.LevelWarn, "znode left behind until the session ends", "op", h.op, "path", h.path, "err", err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leftover = err
+}

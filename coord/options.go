@@ -1,0 +1,137 @@
+package coord
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Options adjusts a [Client]. A nil *Options is ready for use.
+type Options struct {
+	// SessionTimeout is how long the ensemble keeps a session that it does not
+	// hear from. The ensemble imposes bounds of its own, commonly 4 s to 40 s. A
+	// hold is lost after two thirds of the timeout without an answer. Zero means
+	// 10 s; less than 100 ms is refused.
+	SessionTimeout time.Duration
+
+	// Chroot is the path below which the client lives: every path given to it is
+	// taken relative to Chroot. What is missing of it is created when a recipe
+	// first needs it. Empty means "/".
+	Chroot string
+
+	// ACL guards the znodes that recipes create. Nil means open to the world.
+	ACL []zk.ACL
+
+	// Auth is presented on every connection, before anything else.
+	Auth []Auth
+
+	// TLS, if not nil, secures every connection. Its ServerName, if empty, is the
+	// host of the server dialled.
+	TLS *tls.Config
+
+	// Dial opens a connection, over which TLS goes if it is set. It must return
+	// when ctx ends. Nil means that of a [net.Dialer].
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Logger hears of what the client does on its own account, such as
+	// reconnecting. Nil discards. Credentials are never logged.
+	Logger *slog.Logger
+
+	// Trace holds functions to call at certain moments. Nil means none.
+	Trace *Trace
+}
+
+// Auth is one way of saying who the client is. For the scheme "digest" the
+// credential is "user:password".
+type Auth struct {
+	Scheme     string
+	Credential []byte
+}
+
+// String and GoString keep the credential out of logs.
+func (a Auth) String() string   { return a.Scheme + ":(credential)" }
+func (a Auth) GoString() string { return a.String() }
+
+const (
+	defaultTimeout = 10 * time.Second
+	minTimeout     = 100 * time.Millisecond
+	maxTimeout     = math.MaxInt32 * time.Millisecond // as the protocol counts
+)
+
+// settled returns a copy of o, which may be nil, with every default in place,
+// or what is wrong with o.
+func (o *Options) settled() (*Options, error) {
+	var s Options
+	if o != nil {
+		s = *o
+	}
+	switch {
+	case s.SessionTimeout == 0:
+		s.SessionTimeout = defaultTimeout
+	case s.SessionTimeout < minTimeout || s.SessionTimeout > maxTimeout:
+		return nil, fmt.Errorf("session timeout %v is not between %v and %v", s.SessionTimeout, minTimeout, maxTimeout)
+	}
+	if s.Chroot == "" {
+		s.Chroot = "/"
+	}
+	if err := CheckPath(s.Chroot); err != nil {
+		return nil, fmt.Errorf("chroot: %w", err)
+	}
+	if s.ACL == nil {
+		s.ACL = zk.WorldACL(zk.PermAll)
+	}
+	if len(s.ACL) == 0 {
+		return nil, errors.New("an empty ACL, which would let nobody in; nil means open to the world")
+	}
+	for _, a := range s.ACL {
+		if a.Scheme == "" || a.Perms == 0 || a.Perms&^zk.PermAll != 0 {
+			return nil, fmt.Errorf("invalid ACL: permissions %#x for scheme %q", a.Perms, a.Scheme)
+		}
+	}
+	for _, a := range s.Auth {
+		if a.Scheme == "" {
+			return nil, errors.New("credential without a scheme")
+		}
+	}
+	s.ACL, s.Auth = slices.Clone(s.ACL), slices.Clone(s.Auth)
+	if s.Dial == nil {
+		s.Dial = new(net.Dialer).DialContext
+	}
+	return &s, nil
+}
+
+// addresses returns servers with the port that ZooKeeper listens on where none
+// is given.
+func addresses(servers []string) ([]string, error) {
+	if len(servers) == 0 {
+		return nil, errors.New("no servers given")
+	}
+	addrs := make([]string, len(servers))
+	for i, server := range servers {
+		host, port, err := net.SplitHostPort(server)
+		if err != nil { // no port: a name, an IPv4 address, or an IPv6 one with or without brackets
+			host, port = strings.TrimSuffix(strings.TrimPrefix(server, "["), "]"), strconv.Itoa(zk.DefaultPort)
+			if strings.Contains(host, ":") && net.ParseIP(host) == nil {
+				return nil, fmt.Errorf("invalid server %q: %w", server, err)
+			}
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, fmt.Errorf("invalid server %q: port %q", server, port)
+		}
+		if host == "" || strings.ContainsAny(host, " ,/") {
+			return nil, fmt.Errorf("invalid server %q: host %q", server, host)
+		}
+		addrs[i] = net.JoinHostPort(host, port)
+	}
+	return addrs, nil
+}

@@ -1,0 +1,265 @@
+package coord
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Numbers of the wire protocol.
+const (
+	xidEvent = -1
+	xidPing  = -2
+	xidAuth  = -4
+
+	opSetAuth    = 100
+	opSetWatches = 101
+
+	maxFrame = 64 << 20 // more than any answer: 100,000 children take 5 MiB
+)
+
+var (
+	errSilent  = errors.New("server fell silent")
+	errMangled = errors.New("server does not speak the protocol")
+)
+
+// A tap sits between go-zookeeper and one connection and sees every frame. The
+// client library writes each frame with one Write, so frames need no
+// reassembling on the way out; on the way in, the tap reads them whole.
+//
+// It notes when each request was written and which was answered: that is the
+// lease. And it changes what the library believes in three ways:
+//
+//   - The library is told half the session timeout, so that it sends
+//     heartbeats twice as often and gives up on a silent server twice as early;
+//     the server is told the true one.
+//   - The library's record of the newest zxid races with its own reading of it
+//     at a reconnect, which can lose events for good. So it is never told a
+//     zxid; the tap keeps the record and puts it in where the library sends it.
+//   - Credentials are presented by the tap, directly behind the handshake,
+//     because the library deadlocks if the connection fails while it does.
+type tap struct {
+	net.Conn
+	s      *Session
+	server string
+	by     time.Time // when the handshake must be over
+	seen   int64     // the newest zxid that the session had seen when this connection was made
+
+	// Owned by whoever reads: the library's connect loop in the handshake, then
+	// its receive loop.
+	in      *bufio.Reader
+	frame   []byte // of the frame in hand, what was not read yet
+	greeted bool   // the handshake's answer has been read
+
+	mu     sync.Mutex
+	asked  time.Time           // when the handshake was written; zero before that
+	sent   map[int32]time.Time // requests not answered yet, when they were written
+	pings  []time.Time         // heartbeats not answered yet, oldest first
+	logins []string            // schemes presented and not answered yet, oldest first
+}
+
+func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
+	return &tap{
+		Conn:   conn,
+		s:      s,
+		server: server,
+		by:     by,
+		seen:   s.lastZxid(),
+		in:     bufio.NewReaderSize(conn, 16<<10),
+		sent:   make(map[int32]time.Time),
+	}
+}
+
+// hangUp closes the connection at once. With TCP, what has not been delivered is
+// thrown away: a request that was given up must not arrive much later.
+func (t *tap) hangUp() {
+	conn := t.Conn
+	if c, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS
+		conn = c.NetConn()
+	}
+	if c, ok := conn.(interface{ SetLinger(int) error }); ok {
+		_ = c.SetLinger(0) // best effort: closed it is in any case
+	}
+	_ = conn.Close() // the only answer would be that it was closed already
+}
+
+// Close implements [net.Conn].
+func (t *tap) Close() error {
+	t.hangUp()
+	return nil
+}
+
+// SetReadDeadline implements [net.Conn]. The library would wait ten times too
+// long for the handshake, and without end for the second half of its answer.
+func (t *tap) SetReadDeadline(d time.Time) error {
+	if !t.greeted {
+		d = t.by
+	}
+	return t.Conn.SetReadDeadline(d)
+}
+
+// SetWriteDeadline implements [net.Conn].
+func (t *tap) SetWriteDeadline(d time.Time) error {
+	if !t.greeted {
+		d = t.by
+	}
+	return t.Conn.SetWriteDeadline(d)
+}
+
+// Write implements [net.Conn]. It takes one frame.
+func (t *tap) Write(b []byte) (int, error) {
+	if len(b) < 12 {
+		return 0, fmt.Errorf("coord: frame of %d bytes", len(b)) // no request is that short
+	}
+	now := time.Now()
+	t.mu.Lock()
+	first := t.asked.IsZero()
+	if first {
+		t.asked = now
+	} else if xid := int32(binary.BigEndian.Uint32(b[4:])); xid == xidPing {
+		t.pings = append(t.pings, now)
+	} else {
+		t.sent[xid] = now
+	}
+	t.mu.Unlock()
+
+	out := b
+	switch op := int32(binary.BigEndian.Uint32(b[8:])); {
+	case first && len(b) >= 20: // length, version, newest zxid, timeout, session, password
+		out = append([]byte(nil), b...)
+		binary.BigEndian.PutUint64(out[8:], uint64(t.seen))
+		binary.BigEndian.PutUint32(out[16:], uint32(t.s.c.opts.SessionTimeout/time.Millisecond))
+	case !first && op == opSetWatches && len(b) >= 20: // length, xid, op, newest zxid, paths
+		out = append([]byte(nil), b...)
+		binary.BigEndian.PutUint64(out[12:], uint64(t.seen))
+	}
+	if _, err := t.Conn.Write(out); err != nil {
+		t.hangUp()
+		if !first && int32(binary.BigEndian.Uint32(b[8:])) == opSetAuth {
+			// A program that has called AddAuth on the connection itself: were
+			// the library told, it would deadlock. It will see the reads fail.
+			return len(b), nil
+		}
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Read implements [net.Conn].
+func (t *tap) Read(b []byte) (int, error) {
+	for len(t.frame) == 0 {
+		frame, err := t.next()
+		if err != nil {
+			t.s.readFailed(t, err)
+			return 0, err
+		}
+		t.frame = frame
+	}
+	n := copy(b, t.frame)
+	t.frame = t.frame[n:]
+	return n, nil
+}
+
+// next reads a frame and returns what the library shall see of it, if anything.
+func (t *tap) next() ([]byte, error) {
+	head, err := t.in.Peek(4)
+	if err != nil {
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size < 16 || size > maxFrame { // the shortest is a reply without a body
+		return nil, fmt.Errorf("%w: frame of %d bytes", errMangled, size)
+	}
+	frame := make([]byte, 4+size)
+	if _, err := io.ReadFull(t.in, frame); err != nil {
+		return nil, err
+	}
+	if !t.greeted {
+		return t.greet(frame)
+	}
+	xid := int32(binary.BigEndian.Uint32(frame[4:]))
+	zxid := int64(binary.BigEndian.Uint64(frame[8:]))
+	if xid == xidEvent {
+		return frame, nil
+	}
+	t.mu.Lock()
+	var at time.Time
+	var login string
+	switch {
+	case xid == xidPing && len(t.pings) > 0:
+		at, t.pings = t.pings[0], t.pings[1:]
+	case xid == xidAuth && len(t.logins) > 0:
+		login, t.logins = t.logins[0], t.logins[1:]
+	case xid >= 0:
+		at = t.sent[xid]
+		delete(t.sent, xid)
+	}
+	t.mu.Unlock()
+	if code := int32(binary.BigEndian.Uint32(frame[16:])); login != "" && code != 0 {
+		return nil, fmt.Errorf("credential of scheme %q refused: %w", login, zk.ErrAuthFailed)
+	}
+	if xid < 0 { // go by the library's example, which takes no zxid from these
+		zxid = 0
+	}
+	t.s.heard(at, zxid)
+	if login != "" {
+		return nil, nil
+	}
+	binary.BigEndian.PutUint64(frame[8:], 0)
+	return frame, nil
+}
+
+// greet takes the answer to the handshake: length, version, timeout, session,
+// password.
+func (t *tap) greet(frame []byte) ([]byte, error) {
+	if len(frame) < 4+4+4+8+4 {
+		return nil, fmt.Errorf("%w: handshake of %d bytes", errMangled, len(frame))
+	}
+	timeout := term(binary.BigEndian.Uint32(frame[8:])) * term(time.Millisecond)
+	id := int64(binary.BigEndian.Uint64(frame[12:]))
+	t.mu.Lock()
+	asked := t.asked
+	t.mu.Unlock()
+	if id != 0 && timeout < 4*term(time.Millisecond) {
+		return nil, fmt.Errorf("%w: session timeout of %v", errMangled, time.Duration(timeout))
+	}
+	if err := t.s.greeted(t, id, timeout, asked); err != nil {
+		return nil, err
+	}
+	if id != 0 {
+		if err := t.login(); err != nil {
+			return nil, err
+		}
+		binary.BigEndian.PutUint32(frame[8:], uint32(time.Duration(timeout)/2/time.Millisecond))
+	}
+	t.greeted = true
+	return frame, nil
+}
+
+// login presents the client's credentials. Their answers are read by next.
+func (t *tap) login() error {
+	var xid int32 = xidAuth
+	for _, a := range t.s.c.opts.Auth {
+		b := make([]byte, 4, 32+len(a.Scheme)+len(a.Credential))
+		b = binary.BigEndian.AppendUint32(b, uint32(xid))
+		b = binary.BigEndian.AppendUint32(b, opSetAuth)
+		b = binary.BigEndian.AppendUint32(b, 0)
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(a.Scheme))), a.Scheme...)
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(a.Credential))), a.Credential...)
+		binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+		t.mu.Lock()
+		t.logins = append(t.logins, a.Scheme)
+		t.mu.Unlock()
+		if _, err := t.Conn.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

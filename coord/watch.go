@@ -1,0 +1,49 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// Watch follows path until ctx ends. The stream's first value comes when the
+// ensemble has given one. It ends with an [Error] whose cause is ctx's, or
+// [ErrClosed], or the ensemble's refusal, such as zk.ErrNoAuth; a znode that is
+// not there is no error but a value. The stream costs no goroutine, and however
+// many streams follow one path, the ensemble sees one watch of each kind.
+func (c *Client) Watch(ctx context.Context, path string, kind event.Kind) *event.Stream[event.Snapshot] {
+	if err := CheckPath(path); err != nil {
+		return event.Ended[event.Snapshot](&Error{"watch", path, err})
+	}
+	return c.loop.Watch(ctx, c.FullPath(path), path, kind)
+}
+
+// Follow follows the data of path until it is gone: for a znode that is created
+// once and never again, such as one with an id in its name. See
+// [event.Loop.Follow].
+func (c *Client) Follow(ctx context.Context, path string) *event.Stream[event.Snapshot] {
+	if err := CheckPath(path); err != nil {
+		return event.Ended[event.Snapshot](&Error{"follow", path, err})
+	}
+	return c.loop.Follow(ctx, c.FullPath(path), path)
+}
+
+// source is where the loop reads. It implements [event.Source].
+type source struct{ c *Client }
+
+func (s source) Request(f func(event.Conn) error) error {
+	session := s.c.Session()
+	_, err := Call(s.c.life, session, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
+	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
+		// The loop will ask again at once. Whatever the reason is, once more
+		// within microseconds would not help.
+		_ = session.pause(s.c.life, 5*time.Millisecond)
+	}
+	return err
+}
+
+func (s source) Refused(err error) bool { return Refused(err) }

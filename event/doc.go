@@ -1,0 +1,81 @@
+// Package event turns ZooKeeper's one-shot watches into streams.
+//
+// A ZooKeeper watch fires once and is gone, and says only that something
+// changed, not what. A [Loop] hides both facts: it reads again, arms again,
+// and puts what it read on a [Stream]. One goroutine owns every watch of a
+// client: however many streams look at a znode, the ensemble sees one watch,
+// and a stream costs no goroutine.
+//
+// # What a stream promises
+//
+//   - It delivers states, not steps. A receive yields the newest value; values
+//     that nobody received in time are dropped. So no buffer can overflow, and
+//     a reader that never reads delays nobody.
+//   - It ends on the newest state. Whatever was missed while the connection was
+//     down is made good by reading again at every reconnect and in every new
+//     session; until that has happened the value says Suspended.
+//   - It never goes back in one session, and no value comes twice running.
+package event
+
+import (
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A Kind says what of a znode a stream follows. The zero Kind is none.
+type Kind uint8
+
+const (
+	Presence Kind = iota + 1 // whether it exists
+	Data                     // its bytes and version
+	Children                 // the names of its children
+	life                     // its bytes and version, until it is gone; see [Loop.Follow]
+)
+
+// String returns the name of k.
+func (k Kind) String() string {
+	switch k {
+	case Presence:
+		return "presence"
+	case Data:
+		return "data"
+	case Children:
+		return "children"
+	case life:
+		return "life"
+	}
+	return "invalid"
+}
+
+// A Snapshot is a znode as it was at one moment.
+type Snapshot struct {
+	Path      string   // as it was given to Watch
+	Exists    bool     // whether there was such a znode
+	Data      []byte   // only of kind Data; not to be modified
+	Children  []string // only of kind Children; sorted; not to be modified
+	Suspended bool     // the connection is down, and this is what was last known
+
+	// Stat is the znode's bookkeeping, zero unless Exists. A stream of kind
+	// Presence does not follow it: there it is as of when the znode was last
+	// seen to appear.
+	zk.Stat
+}
+
+// same reports whether a reader who follows kind has nothing to learn from b
+// after a. It compares transaction ids and not versions: a znode deleted and
+// created anew starts again at version zero.
+func same(kind Kind, a, b Snapshot) bool {
+	if a.Exists != b.Exists || a.Suspended != b.Suspended || a.Czxid != b.Czxid {
+		return false
+	}
+	switch kind {
+	case Data, life:
+		return a.Mzxid == b.Mzxid
+	case Children:
+		// The names are compared too: a server that is asked in the middle of a
+		// burst may give the parent's ids and its children of two moments.
+		return a.Pzxid == b.Pzxid && a.Cversion == b.Cversion && slices.Equal(a.Children, b.Children)
+	}
+	return true
+}

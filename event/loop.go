@@ -1,0 +1,124 @@
+package event
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// maxReads bounds the reads in flight at a time: after a reconnect everything
+// that is followed is read again, however much that is.
+const maxReads = 8
+
+// A Loop owns every watch of one client. Clients make theirs; a program has no
+// need to.
+//
+// One goroutine owns all its state. Events, the link's ups and downs,
+// subscriptions and the results of reads reach it through one unbounded inbox,
+// so that nothing can be lost and nobody who posts can block. Events are hints:
+// on any event, and on every reconnect, the loop reads again.
+type Loop struct {
+	source Source
+	inbox  inbox
+	done   chan struct{} // closed when the loop and all its reads are over
+
+	// Owned by the goroutine of run.
+	entries map[key]*entry
+	pending []*entry // to be read, in order
+	reads   int      // in flight
+	epoch   int      // counts sessions; a read begun in an earlier one is void
+	down    bool     // the link is
+}
+
+// A Source is where a [Loop] reads.
+type Source interface {
+	// Request calls f with a connection once a session is established, and
+	// returns its error; or an error of its own if there can be no connection
+	// any more. It may block; each call is on a goroutine of its own.
+	Request(f func(Conn) error) error
+	// Refused reports whether err is the ensemble's answer, and no accident of
+	// the connection after which it makes sense to ask again.
+	Refused(err error) bool
+}
+
+// NewLoop starts a loop that reads from source.
+func NewLoop(source Source) *Loop {
+	l := &Loop{
+		source:  source,
+		inbox:   inbox{wake: make(chan struct{}, 1)},
+		done:    make(chan struct{}),
+		entries: make(map[key]*entry),
+		down:    true,
+	}
+	go l.run()
+	return l
+}
+
+// Watch follows kind at the absolute path until ctx ends; the stream's error is
+// then ctx's cause. Snapshots call the path as. It does not return early for an
+// ensemble out of reach: the stream has its first value when there is one.
+func (l *Loop) Watch(ctx context.Context, path, as string, kind Kind) *Stream[Snapshot] {
+	if kind < Presence || kind > life {
+		return Ended[Snapshot](fmt.Errorf("event: watch %s: invalid kind %d", as, kind))
+	}
+	if ctx.Err() != nil {
+		return Ended[Snapshot](context.Cause(ctx))
+	}
+	s, p := NewStream[Snapshot]()
+	sub := &subscription{key: key{path, kind}, ctx: ctx, as: as, out: p}
+	if !l.inbox.post(func() { l.subscribe(sub) }) {
+		p.Close(l.inbox.cause())
+	}
+	return s
+}
+
+// Follow follows the data of a znode that is created once and never again, such
+// as one with an id in its name. It differs from a Watch of kind Data in that
+// it leaves no watch behind for a creation that will not come, and so says
+// nothing more once the znode is gone.
+func (l *Loop) Follow(ctx context.Context, path, as string) *Stream[Snapshot] {
+	return l.Watch(ctx, path, as, life)
+}
+
+// Event takes an event from go-zookeeper's callback. It does not block.
+func (l *Loop) Event(ev zk.Event) {
+	l.inbox.post(func() { l.event(ev) })
+}
+
+// Suspend marks all that streams last delivered as uncertain: the link is down.
+func (l *Loop) Suspend() {
+	l.inbox.post(l.suspend)
+}
+
+// Resume reads again all that is followed: the link is up, and, if anew is set,
+// in another session, which has no watches yet.
+func (l *Loop) Resume(anew bool) {
+	l.inbox.post(func() { l.resume(anew) })
+}
+
+// Close ends every stream with cause and waits for the loop's goroutines. The
+// source must have begun to fail its requests.
+func (l *Loop) Close(cause error) {
+	l.inbox.close(cause)
+	<-l.done
+}
+
+func (l *Loop) run() {
+	defer close(l.done)
+	for {
+		posts, cause := l.inbox.take()
+		for _, do := range posts {
+			do()
+		}
+		if cause == nil {
+			continue
+		}
+		for _, e := range l.entries {
+			l.end(e, cause)
+		}
+		if l.reads == 0 {
+			return
+		}
+	}
+}

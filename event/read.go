@@ -1,0 +1,127 @@
+package event
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A Conn is what a [Loop] needs of a connection. *zk.Conn is one.
+type Conn interface {
+	Exists(path string) (bool, *zk.Stat, error)
+	ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error)
+	Get(path string) ([]byte, *zk.Stat, error)
+	GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
+	Children(path string) ([]string, *zk.Stat, error)
+	ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error)
+}
+
+// A watch is one of the three tables in which go-zookeeper, like the server,
+// keeps what is armed. An event empties some of them for its path, and which
+// ones must be known exactly: an entry thought armed that is not would be deaf.
+type watch uint8
+
+const (
+	unarmed watch = iota
+	onData        // by GetW, or ExistsW on a znode that is there
+	onExist       // by ExistsW on a znode that is not
+	onChild       // by ChildrenW
+)
+
+// firedBy reports whether an event of type t uses up w.
+func (w watch) firedBy(t zk.EventType) bool {
+	switch t {
+	case zk.EventNodeCreated:
+		return w == onExist
+	case zk.EventNodeDataChanged:
+		return w == onExist || w == onData
+	case zk.EventNodeChildrenChanged:
+		return w == onChild
+	case zk.EventNodeDeleted:
+		return w != unarmed
+	}
+	return false
+}
+
+// hearsOf reports whether a watch of kind k, on a znode that is there or not,
+// can be used up by an event of type t.
+func (k Kind) hearsOf(t zk.EventType) bool {
+	there := onData
+	if k == Children {
+		there = onChild
+	}
+	return there.firedBy(t) || onExist.firedBy(t)
+}
+
+// read takes a snapshot of what kind follows at path. If arm is set it leaves a
+// watch behind, and says which. A snapshot of a missing znode is no error.
+func read(c Conn, path string, kind Kind, arm bool) (Snapshot, watch, error) {
+	for {
+		snap, w, err := readOnce(c, path, kind, arm)
+		if kind == life && errors.Is(err, zk.ErrNoAuth) {
+			// Whether it exists everybody may ask. Should it have gone just now,
+			// that leaves a watch behind which nothing will fire.
+			return readOnce(c, path, Presence, arm)
+		}
+		if !errors.Is(err, zk.ErrNoNode) {
+			return snap, w, err
+		}
+		if !arm || kind == life {
+			return Snapshot{}, unarmed, nil
+		}
+		// Reading a missing znode arms nothing; asking whether it exists does.
+		// If it has come in the meantime, read it after all: each turn of this
+		// loop takes a create and a delete by someone else.
+		snap, w, err = readOnce(c, path, Presence, true)
+		if err != nil || !snap.Exists {
+			return snap, w, err
+		}
+	}
+}
+
+func readOnce(c Conn, path string, kind Kind, arm bool) (Snapshot, watch, error) {
+	var (
+		snap Snapshot
+		stat *zk.Stat
+		w    watch
+		err  error
+	)
+	switch kind {
+	case Presence:
+		w = onData
+		if arm {
+			snap.Exists, stat, _, err = c.ExistsW(path)
+		} else {
+			snap.Exists, stat, err = c.Exists(path)
+		}
+		if !snap.Exists {
+			w, stat = onExist, nil
+		}
+	case Children:
+		w, snap.Exists = onChild, true
+		if arm {
+			snap.Children, stat, _, err = c.ChildrenW(path)
+		} else {
+			snap.Children, stat, err = c.Children(path)
+		}
+		slices.Sort(snap.Children)
+	default:
+		w, snap.Exists = onData, true
+		if arm {
+			snap.Data, stat, _, err = c.GetW(path)
+		} else {
+			snap.Data, stat, err = c.Get(path)
+		}
+	}
+	if err != nil {
+		return Snapshot{}, unarmed, err
+	}
+	if stat != nil {
+		snap.Stat = *stat
+	}
+	if !arm {
+		w = unarmed
+	}
+	return snap, w, nil
+}

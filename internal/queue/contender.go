@@ -1,0 +1,231 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zkcoord/zkcoord/coord"
+	events "github.com/zkcoord/zkcoord/event"
+)
+
+// A Wish is what a contender asks for.
+type Wish struct {
+	Op    string // for errors
+	Dir   string // the queue's directory
+	Label string // what the others see of the contender
+	Try   bool   // leave rather than wait
+}
+
+// revocation is what Curator writes into the znode of a holder that shall give
+// way.
+const revocation = "__REVOKE__"
+
+// maxLabel is the most bytes that a label may have. Everybody who waits reads
+// the label of the contender before it.
+const maxLabel = 1024
+
+// check reports what is wrong with w.
+func (w Wish) check() error {
+	switch err := coord.CheckPath(w.Dir); {
+	case err != nil:
+		return err
+	case w.Dir == "/":
+		return fmt.Errorf("%w %q: a lock needs a directory of its own", coord.ErrInvalidPath, w.Dir)
+	case len(w.Label) > maxLabel:
+		return fmt.Errorf("label of %d bytes: at most %d are allowed", len(w.Label), maxLabel)
+	case w.Label == revocation:
+		return fmt.Errorf("label %q: Curator means a revocation by it", w.Label)
+	}
+	return nil
+}
+
+// Enter takes a contender into the queue and returns at once. The Hold is held
+// when everyone is gone who was there before. ctx governs the waiting: when it
+// ends before, the contender leaves.
+func Enter(ctx context.Context, c *coord.Client, w Wish) *coord.Hold {
+	return coord.NewHold(c, w.Op, w.Dir, func(k *coord.Keeper) error {
+		if err := w.check(); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		sought, stop := context.WithCancelCause(ctx)
+		defer context.AfterFunc(k.Context(), func() { stop(coord.ErrReleased) })()
+		s, err := c.Await(sought)
+		stop(nil)
+		if err != nil {
+			return err
+		}
+		d := &driver{Wish: w, c: c, s: s, k: k}
+		d.m = machine{
+			id:     newID(),
+			try:    w.Try,
+			blocks: anyone,
+			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
+		}
+		return d.run(ctx)
+	})
+}
+
+// A driver feeds one machine with what happens, and does what it says. One
+// goroutine owns it, and it alone speaks for the Hold.
+type driver struct {
+	Wish
+	c *coord.Client
+	s *coord.Session
+	k *coord.Keeper
+	m machine
+
+	reply <-chan event // of the one request in flight; an earlier one's answer is void
+	self  *followed    // our own node, once it has a name
+	ahead *followed    // the node that watch named
+}
+
+// A followed is a znode followed until the driver needs it no more.
+type followed struct {
+	*events.Stream[events.Snapshot]
+	stop context.CancelFunc
+}
+
+func (d *driver) follow(node string) *followed {
+	ctx, stop := context.WithCancel(context.Background())
+	return &followed{d.c.Follow(ctx, d.Dir+"/"+node), stop}
+}
+
+// updates and done return channels of f, nil if there is no f.
+func (f *followed) updates() <-chan events.Snapshot {
+	if f == nil {
+		return nil
+	}
+	return f.Updates()
+}
+
+func (f *followed) done() <-chan struct{} {
+	if f == nil {
+		return nil
+	}
+	return f.Done()
+}
+
+func (f *followed) end() {
+	if f != nil {
+		f.stop()
+	}
+}
+
+// run takes the contender through the queue, and returns the cause of the end.
+func (d *driver) run(sought context.Context) error {
+	defer func() {
+		d.self.end()
+		d.ahead.end()
+	}()
+	d.do(op{verb: create})
+	canceled, released := sought.Done(), d.k.Released()
+	for d.m.state != done {
+		var ev event
+		select {
+		case ev = <-d.reply:
+			d.reply = nil
+		case snap := <-d.self.updates():
+			d.hear(snap)
+			continue
+		case snap := <-d.ahead.updates():
+			if snap.Exists {
+				continue // something was written to it, or the link is down
+			}
+			ev = event{signal: freed}
+		case <-d.self.done():
+			ev = event{signal: quit, err: d.self.Err()}
+		case <-d.ahead.done():
+			ev = event{signal: quit, err: d.ahead.Err()}
+		case <-d.s.Over():
+			ev = event{signal: expired, err: d.s.Err()}
+		case <-canceled:
+			ev = event{signal: quit, err: context.Cause(sought)}
+			canceled = nil
+		case <-released:
+			ev = event{signal: quit, err: coord.ErrReleased}
+			canceled, released = nil, nil
+		}
+		// Of several things that are due the select takes any. What may grant the
+		// lock must come after what may forbid it.
+		select {
+		case <-d.s.Over():
+			ev = event{signal: expired, err: d.s.Err()}
+		case snap := <-d.self.updates():
+			d.hear(snap)
+		default:
+		}
+		d.step(ev)
+		if d.m.state == held {
+			canceled = nil // ctx governs the waiting
+		}
+	}
+	return d.m.cause
+}
+
+// hear tells the machine how our own node is.
+func (d *driver) hear(snap events.Snapshot) {
+	switch {
+	case !snap.Exists, snap.EphemeralOwner != d.s.ID():
+		d.step(event{signal: gone})
+		return
+	case snap.Suspended:
+		d.step(event{signal: doubt})
+		return
+	}
+	d.step(event{signal: proof, token: snap.Czxid})
+	if string(snap.Data) == revocation {
+		d.step(event{signal: marked})
+	}
+}
+
+// step moves the machine on, does what it says, and tells the owner.
+func (d *driver) step(ev event) {
+	was := d.m.state
+	d.do(d.m.step(ev))
+	now := d.m.state
+	if d.self == nil && d.m.node != "" && now != done {
+		d.self = d.follow(d.m.node)
+	}
+	if now != waiting {
+		d.ahead.end()
+		d.ahead = nil
+	}
+	switch {
+	case was == now:
+	case now == held:
+		node := d.c.FullPath(d.Dir + "/" + d.m.node)
+		if err := d.k.Acquired(d.s, node, coord.Token(d.m.token)); err != nil {
+			d.step(event{signal: quit, err: err})
+		}
+	case was == held && (now == revoked || now == done):
+		d.k.Lost(d.m.cause)
+	}
+	if d.m.cause != nil {
+		d.k.Quit(d.m.cause)
+	}
+}
+
+// do does o, on a goroutine of its own if it is a request.
+func (d *driver) do(o op) {
+	var request func() event
+	switch o.verb {
+	case nothing:
+		return
+	case watch:
+		d.ahead.end()
+		d.ahead = d.follow(o.node)
+		return
+	case create:
+		request = d.create
+	case list:
+		request = func() event { return d.list(o.sync) }
+	case remove:
+		request = func() event { return d.remove(o.node) }
+	}
+	reply := make(chan event, 1) // so that the goroutine ends though the driver has gone on
+	d.c.Go(func(context.Context) { reply <- request() })
+	d.reply = reply
+}

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A kind says what a contender asks for.
+type kind uint8
+
+const (
+	lock  kind = iota // to be alone; stays what it is until it leaves
+	write             // to be alone; may be replaced in place by a read of the same number
+	read              // to share with other readers
+)
+
+// marks are the texts that stand before the number in a contender's name, by
+// whoever made it: Curator and go-zookeeper write the first, kazoo the last
+// two, Curator's read-write lock those between.
+var marks = []struct {
+	text string
+	kind kind
+}{
+	{"-lock-", lock},
+	{"-__READ__", read},
+	{"-__WRIT__", write},
+	{"__rlock__", read},
+	{"__lock__", lock},
+}
+
+// A contender is what a child's name tells of one place in the queue.
+type contender struct {
+	name   string
+	id     string // marks its maker; unique
+	kind   kind
+	number int32 // the place: the lowest is the head
+}
+
+// newID returns a random UUID. It has dashes because Curator looks for them
+// behind _c_ in every name it meets.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:])         // never fails
+	b[6] = b[6]&0x0f | 0x40 // version 4: random
+	b[8] = b[8]&0x3f | 0x80 // variant of RFC 9562
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// prefix returns the name under which contender id of kind k is created; the
+// server appends the number.
+func prefix(id string, k kind) string {
+	for _, m := range marks {
+		if m.kind == k {
+			return "_c_" + id + m.text
+		}
+	}
+	panic("queue: no such kind")
+}
+
+// parse reads a child's name. It reports false for a child that is no
+// contender. What stands before the mark is not looked into: the other
+// clients do not either, and to overlook a contender is to hold beside it.
+func parse(name string) (contender, bool) {
+	for _, m := range marks {
+		at := strings.LastIndex(name, m.text)
+		if at < 0 {
+			continue
+		}
+		if n, ok := number(name[at+len(m.text):]); ok {
+			return contender{name, strings.TrimPrefix(name[:at], "_c_"), m.kind, n}, true
+		}
+	}
+	return contender{}, false
+}
+
+// number reads the suffix of a sequential node: ten digits or, once the
+// counter has run over, a minus and what is left of the width, %010d.
+func number(s string) (int32, bool) {
+	digits, negative := strings.CutPrefix(s, "-")
+	if len(digits) != 10 && (!negative || len(digits) != 9) {
+		return 0, false
+	}
+	if strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 32) // beyond 32 bits: no number of a server's
+	return int32(n), err == nil
+}
+
+// line returns the contenders among the children of a lock directory in the
+// order of the queue, head first. The order is by number, never by string: a
+// negative number and a foreign prefix sort wrongly as text.
+func line(children []string) []contender {
+	var line []contender
+	for _, name := range children {
+		if c, ok := parse(name); ok {
+			line = append(line, c)
+		}
+	}
+	slices.SortFunc(line, func(a, b contender) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
+	})
+	return line
+}

@@ -1,0 +1,98 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+)
+
+// maxMakes bounds how often a directory that is missing is made for one create.
+// Even under constant cleaning it was never missing twice in a row.
+const maxMakes = 8
+
+// create makes our node. In one transaction with it the directory is written to,
+// which makes the answer tell how many children there are and the id of the
+// transaction: so a lock that is free costs one request. It also means that the
+// directory's data belong to the queue.
+func (d *driver) create() event {
+	dir := d.c.FullPath(d.Dir)
+	node := &zk.CreateRequest{
+		Path:  dir + "/" + prefix(d.m.id, lock),
+		Data:  []byte(d.Label),
+		Acl:   d.c.ACL(),
+		Flags: zk.FlagEphemeral | zk.FlagSequence,
+	}
+	ops := []any{node, &zk.SetDataRequest{Path: dir, Data: []byte{}, Version: -1}}
+	for range maxMakes {
+		res, err := coord.Call(context.Background(), d.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
+			return conn.Multi(ops...)
+		})
+		switch {
+		case err == nil && len(res) != len(ops):
+			return event{signal: unknown}
+		case err == nil && len(ops) == 1:
+			return event{signal: created, node: path.Base(res[0].String)}
+		case err == nil:
+			stat := res[1].Stat
+			return event{signal: created, node: path.Base(res[0].String), token: stat.Mzxid, alone: stat.NumChildren == 1}
+		case errors.Is(err, zk.ErrNoNode):
+			if err := d.s.MakeDir(context.Background(), dir); err != nil {
+				return event{signal: refused, err: err}
+			}
+		case errors.Is(err, zk.ErrNoAuth) && len(ops) == 2 && len(res) == 2 && res[0].Error == nil:
+			ops = ops[:1] // we may create here, but not write; then the listing will tell
+		case coord.Refused(err):
+			return event{signal: refused, err: err}
+		default:
+			return event{signal: unknown}
+		}
+	}
+	return event{signal: refused, err: fmt.Errorf("%w: the directory is removed as soon as it is made", zk.ErrNoNode)}
+}
+
+// list reads who is in the queue.
+func (d *driver) list(sync bool) event {
+	names, err := children(context.Background(), d.s, d.c.FullPath(d.Dir), sync)
+	if err != nil {
+		return event{signal: refused, err: err}
+	}
+	return event{signal: listed, names: names}
+}
+
+// children returns the names of dir's children, none if there is no dir.
+func children(ctx context.Context, s *coord.Session, dir string, sync bool) ([]string, error) {
+	if sync {
+		_, err := coord.Retry(ctx, s, func(conn *zk.Conn) (string, error) { return conn.Sync(dir) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	names, err := coord.Retry(ctx, s, func(conn *zk.Conn) ([]string, error) {
+		names, _, err := conn.Children(dir)
+		return names, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// remove deletes our node. That it is not there any more is as good: its name
+// was never given to another.
+func (d *driver) remove(node string) event {
+	_, err := coord.Retry(context.Background(), d.s, func(conn *zk.Conn) (struct{}, error) {
+		return struct{}{}, conn.Delete(d.c.FullPath(d.Dir+"/"+node), -1)
+	})
+	if err == nil || errors.Is(err, zk.ErrNoNode) {
+		return event{signal: removed}
+	}
+	if coord.Refused(err) {
+		d.k.Leftover(err)
+	}
+	return event{signal: refused, err: err}
+}
