@@ -1,0 +1,55 @@
+.DEFAULT_GOAL := help
+
+# Two packages at a time even where there are more cores: the tests with real
+# servers wait for sessions to time out and start JVMs, and the more of those
+# compete, the less the times that the tests bound mean.
+TESTFLAGS ?= -race -shuffle=on -timeout=10m -p=2
+STRESSFLAGS ?= -race -shuffle=on -timeout=60m -p=1
+STRESSCOUNT ?= 100
+FUZZTIME ?= 10s
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+# Where tests look for Debian's zookeeper.jar; ZOOKEEPER_HOME, an unpacked
+# release, comes before it.
+export ZOOKEEPER_JARS ?= /usr/share/java
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## run the tour on an in-process server; needs Go alone
+	go run ./examples/tour
+
+.PHONY: check
+check: ## formatting, vet, staticcheck, go.mod
+	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt needed: $$unformatted"; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	go mod tidy -diff
+
+.PHONY: test
+test: ## all tests, with the race detector; installs Debian's zookeeper if it may
+	@# The exit status is that of go test; the last line is for those who read no more.
+	@missing=$$(.ci/zookeeper) || exit; \
+	echo go test $(TESTFLAGS) ./...; \
+	go test $(TESTFLAGS) ./...; status=$$?; \
+	test -z "$$missing" || echo "REAL-SERVER TESTS WERE SKIPPED: $$missing"; \
+	exit $$status
+
+.PHONY: stress
+stress: ## long forms of the real-server tests, many rounds of the others
+	.ci/zookeeper
+	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) ./...
+	@# Where no server is found its tests are skipped, which leaves those in bubbles.
+	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test $(STRESSFLAGS) -count=$(STRESSCOUNT) ./...
+
+.PHONY: fuzz
+fuzz: ## each fuzz test for FUZZTIME (10s)
+	@for pkg in $$(go list ./...); do \
+		names=$$(go test -list '^Fuzz' $$pkg) || exit; \
+		for name in $$(echo "$$names" | grep '^Fuzz'); do \
+			echo "$$pkg $$name"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit; \
+		done; \
+	done

@@ -1,0 +1,108 @@
+package ensemble
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// configure chooses ports, makes the nodes and writes their files.
+func (e *Ensemble) configure(inst installation, opts *Options) error {
+	count := opts.nodes()
+	ports, err := freePorts(3 * count) // for clients, followers and elections
+	if err != nil {
+		return err
+	}
+	for i := range count {
+		n := &Node{
+			addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i])),
+			dir:  filepath.Join(e.dir, strconv.Itoa(i+1)),
+		}
+		e.nodes = append(e.nodes, n)
+		config := map[string]string{
+			"tickTime":          strconv.FormatInt(opts.tick().Milliseconds(), 10),
+			"initLimit":         "10",
+			"syncLimit":         "5",
+			"dataDir":           n.dir,
+			"clientPort":        strconv.Itoa(ports[i]),
+			"clientPortAddress": "127.0.0.1",
+			"maxClientCnxns":    "0",
+
+			"admin.enableServer":     "false",
+			"4lw.commands.whitelist": "*",
+		}
+		if count > 1 {
+			for j := range count {
+				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("127.0.0.1:%d:%d", ports[count+j], ports[2*count+j])
+			}
+		}
+		// Fast to start rather than fast in the long run. Without perf data,
+		// because a killed JVM leaves its file of them in /tmp.
+		n.java = []string{inst.java, "-cp", n.dir + ":" + inst.classpath,
+			"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"}
+		if opts != nil {
+			maps.Copy(config, opts.Config)
+			n.java = append(n.java, opts.JVM...)
+		}
+		n.java = append(n.java, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(n.dir, "zoo.cfg"))
+		var cfg strings.Builder
+		for _, k := range slices.Sorted(maps.Keys(config)) {
+			fmt.Fprintf(&cfg, "%s=%s\n", k, config[k])
+		}
+		if err := os.Mkdir(n.dir, 0o755); err != nil {
+			return err
+		}
+		files := map[string]string{"zoo.cfg": cfg.String(), "myid": strconv.Itoa(i + 1)}
+		maps.Copy(files, quiet)
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// quiet holds the configurations of the loggers that ZooKeeper comes with: in
+// Debian, since 3.8, and before.
+var quiet = map[string]string{
+	"simplelogger.properties": "org.slf4j.simpleLogger.defaultLogLevel=warn\n",
+	"logback.xml": `<configuration>
+<appender name="E" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%level %logger: %msg%n</pattern></encoder></appender>
+<root level="WARN"><appender-ref ref="E"/></root>
+</configuration>
+`,
+	"log4j.properties": `log4j.rootLogger=WARN, E
+log4j.appender.E=org.apache.log4j.ConsoleAppender
+log4j.appender.E.layout=org.apache.log4j.SimpleLayout
+`,
+}
+
+// freePorts returns n ports of the loopback interface that nobody listens on.
+// They are below the range from which Linux takes the ports of outgoing
+// connections: a killed server's port must be free when it restarts, and with
+// one of that range a client of another server could have it.
+func freePorts(n int) ([]int, error) {
+	const low, high = 20000, 32000
+	var ports []int
+	var err error
+	for range 100 * n {
+		if len(ports) == n {
+			return ports, nil
+		}
+		var l net.Listener
+		port := low + rand.IntN(high-low)
+		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
+			continue
+		}
+		defer l.Close() // not before all are chosen, so that they differ
+		ports = append(ports, port)
+	}
+	return nil, fmt.Errorf("no free port: %w", err)
+}

@@ -1,0 +1,170 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// broken are scenarios with a broken link.
+var broken = []scenario{
+	{"a holder survives a reset of its connection (R86)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		hb := w.Queued(bg, b, 2)
+		for range 5 {
+			up := drop(w, a)
+			up()
+			must(w, ha.Err())
+		}
+		open(w, "lost", ha.Lost())
+		open(w, "acquired", hb.Acquired())
+		must(w, ha.Release(bg))
+		w.Grant(hb)
+		must(w, hb.Release(bg))
+	}},
+	{"a waiter goes on after a reset (R45, R52, R56)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		hb := w.Queued(bg, b, 2)
+		drop(w, b)()
+		must(w, ha.Release(bg))
+		w.Grant(hb)
+		must(w, hb.Release(bg))
+	}},
+	{"a waiter whose predecessor goes while it is cut off gets the lock when it is back (R45, R11)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		hb := w.Queued(bg, b, 2)
+		up := drop(w, b)
+		must(w, ha.Release(bg))
+		open(w, "acquired", hb.Acquired())
+		up()
+		w.Grant(hb)
+		must(w, hb.Release(bg))
+	}},
+	{"a waiter whose node goes together with its predecessor while it is cut off is not granted (R20, R1)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		hb := w.Queued(bg, b, 2)
+		up := drop(w, b)
+		mine := w.Children()[1]
+		must(w, w.Op().Delete(w.Dir+"/"+mine, -1))
+		must(w, ha.Release(bg))
+		up()
+		wants(w, w.Settled(hb), coord.ErrDeleted)
+		open(w, "acquired", hb.Acquired())
+	}},
+	{"a waiter that gives up while cut off is gone when it is back, before it queues again (R8, R43)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		ctx, cancel := context.WithCancel(bg)
+		hb := w.Queued(ctx, b, 2)
+		up := drop(w, b)
+		began := time.Now()
+		cancel()
+		wants(w, hb.Wait(), context.Canceled)
+		if d := time.Since(began); d > 100*time.Millisecond { // R61
+			w.Errorf("wait took %v", d)
+		}
+		open(w, "done", hb.Done())
+		up()
+		w.Wait("done", hb.Done())
+		if n := len(w.Children()); n != 1 {
+			w.Errorf("%d children after the waiter is done", n)
+		}
+		must(w, ha.Release(bg))
+	}},
+	{"a release while cut off goes on in the background, and ctx bounds only the wait for it (R7, R61)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		hb := w.Queued(bg, b, 2)
+		up := drop(w, a)
+		cause := errors.New("in a hurry")
+		ctx, cancel := context.WithTimeoutCause(bg, 20*time.Millisecond, cause)
+		defer cancel()
+		began := time.Now()
+		wants(w, ha.Release(ctx), cause)
+		if d := time.Since(began); d > 120*time.Millisecond {
+			w.Errorf("release took %v", d)
+		}
+		wants(w, ha.Err(), coord.ErrReleased)
+		open(w, "acquired", hb.Acquired())
+		up()
+		w.Grant(hb)
+		must(w, ha.Release(bg))
+		must(w, hb.Release(bg))
+	}},
+	{"what is asked for while cut off does not happen in the next session (R91, R95)", func(w *World) {
+		a := w.Client(T)
+		held := w.Held(a)
+		first := a.Session()
+		heal := a.Link.Stall(coordtest.Both)
+		// In flight, or waiting for the link to come back: nothing tells them apart.
+		late := w.Acquire(bg, a.Client, w.Dir)
+		raw := make(chan error, 1)
+		go func() {
+			_, err := coord.Call(bg, first, func(conn *zk.Conn) (string, error) {
+				return conn.Create(w.Dir+"-crossed", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+			})
+			raw <- err
+		}()
+		w.Wait("lost", held.Lost())
+		heal()
+		if err := <-raw; err == nil || coord.Refused(err) {
+			w.Errorf("request of the old session: %v", err)
+		}
+		wants(w, w.Settled(late), coord.ErrExpired)
+		w.Wait("done", late.Done())
+		_, err := a.Await(bg)
+		must(w, err)
+		// The first session ends on the server too, with all that it has done.
+		w.Eventually("old znodes gone", func() bool { return len(w.Children()) == 0 })
+		if ok, _, err := w.Op().Exists(w.Dir + "-crossed"); ok || err != nil {
+			w.Errorf("created in the next session: %v, %v", ok, err)
+		}
+	}},
+	{"a holder that is cut off is told before the next gets the lock (R2, R21, R85, R16)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		hb := w.Queued(bg, b, 2)
+		a.Link.Stall(coordtest.Both)
+		select {
+		case <-ha.Lost():
+		case <-hb.Acquired():
+			w.Error("granted before the holder was told")
+		}
+		w.Wait("lost", ha.Lost())
+		wants(w, ha.Err(), coord.ErrExpired)
+		if until := ha.Until(); time.Now().Before(until) {
+			w.Errorf("lost %v before Until", time.Until(until))
+		}
+		w.Grant(hb)
+		must(w, hb.Release(bg))
+	}},
+}
+
+// drop cuts c off, waits until it knows, and returns what brings it back.
+func drop(w *World, c *Client) (up func()) {
+	w.Helper()
+	heal := c.Link.Cut()
+	await(w, c, coord.Suspended)
+	return func() {
+		w.Helper()
+		heal()
+		await(w, c, coord.Connected)
+	}
+}
+
+func await(w *World, c *Client, want coord.State) {
+	w.Helper()
+	w.Eventually(want.String(), func() bool {
+		state, _ := c.State()
+		return state == want
+	})
+}

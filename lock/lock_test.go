@@ -1,0 +1,27 @@
+package lock_test
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/lock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(ensemble.Main(m)) }
+
+var mutex = locktest.Subject{
+	Name: "mutex",
+	Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
+		return lock.New(c, dir).Acquire(ctx)
+	},
+	Try: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
+		return lock.New(c, dir).TryAcquire(ctx)
+	},
+}
+
+func TestScenarios(t *testing.T) { locktest.Scenarios(t, mutex) }
