@@ -25,3 +25,5 @@ var mutex = locktest.Subject{
 }
 
 func TestScenarios(t *testing.T) { locktest.Scenarios(t, mutex) }
+
+func TestFaults(t *testing.T) { locktest.Faults(t, mutex) }

@@ -140,7 +140,7 @@ func (d *driver) run(sought context.Context) error {
 		case <-d.ahead.done():
 			ev = event{signal: quit, err: d.ahead.Err()}
 		case <-d.s.Over():
-			ev = event{signal: expired, err: d.s.Err()}
+			ev = event{signal: expired} // step finds out why
 		case <-canceled:
 			ev = event{signal: quit, err: context.Cause(sought)}
 			canceled = nil
@@ -151,8 +151,6 @@ func (d *driver) run(sought context.Context) error {
 		// Of several things that are due the select takes any. What may grant the
 		// lock must come after what may forbid it.
 		select {
-		case <-d.s.Over():
-			ev = event{signal: expired, err: d.s.Err()}
 		case snap := <-d.self.updates():
 			d.hear(snap)
 		default:
@@ -183,6 +181,9 @@ func (d *driver) hear(snap events.Snapshot) {
 
 // step moves the machine on, does what it says, and tells the owner.
 func (d *driver) step(ev event) {
+	if err := d.s.Err(); err != nil { // goes before all else that is due
+		ev = event{signal: expired, err: err}
+	}
 	was := d.m.state
 	d.do(d.m.step(ev))
 	now := d.m.state

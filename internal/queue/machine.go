@@ -48,7 +48,7 @@ const (
 
 	// Word of neither. If several events are due, expired goes first.
 	expired // the session is over because of err, and every request in flight is void
-	quit    // the owner wants it no more because of err; may come more than once
+	quit    // the owner wants it no more because of err, never nil; may come more than once
 )
 
 // An event is what a machine is told.

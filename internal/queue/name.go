@@ -19,17 +19,17 @@ const (
 )
 
 // marks are the texts that stand before the number in a contender's name, by
-// whoever made it: Curator and go-zookeeper write the first, kazoo the last
-// two, Curator's read-write lock those between.
+// whoever made it. The first three are Curator's and ours, one for each kind
+// in its order; go-zookeeper has the first, kazoo the last two.
 var marks = []struct {
 	text string
 	kind kind
 }{
 	{"-lock-", lock},
-	{"-__READ__", read},
 	{"-__WRIT__", write},
-	{"__rlock__", read},
+	{"-__READ__", read},
 	{"__lock__", lock},
+	{"__rlock__", read},
 }
 
 // A contender is what a child's name tells of one place in the queue.
@@ -52,14 +52,7 @@ func newID() string {
 
 // prefix returns the name under which contender id of kind k is created; the
 // server appends the number.
-func prefix(id string, k kind) string {
-	for _, m := range marks {
-		if m.kind == k {
-			return "_c_" + id + m.text
-		}
-	}
-	panic("queue: no such kind")
-}
+func prefix(id string, k kind) string { return "_c_" + id + marks[k].text }
 
 // parse reads a child's name. It reports false for a child that is no
 // contender. What stands before the mark is not looked into: the other
@@ -77,18 +70,12 @@ func parse(name string) (contender, bool) {
 	return contender{}, false
 }
 
-// number reads the suffix of a sequential node: ten digits or, once the
-// counter has run over, a minus and what is left of the width, %010d.
+// number reads the suffix of a sequential node, in no other form than that in
+// which a server writes it: ten wide, and negative once the counter has run
+// over.
 func number(s string) (int32, bool) {
-	digits, negative := strings.CutPrefix(s, "-")
-	if len(digits) != 10 && (!negative || len(digits) != 9) {
-		return 0, false
-	}
-	if strings.Trim(digits, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(s, 10, 32) // beyond 32 bits: no number of a server's
-	return int32(n), err == nil
+	n, err := strconv.ParseInt(s, 10, 32)
+	return int32(n), err == nil && s == fmt.Sprintf("%010d", n)
 }
 
 // line returns the contenders among the children of a lock directory in the

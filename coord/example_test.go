@@ -1,0 +1,186 @@
+package coord_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/lock"
+)
+
+// lead has reindex called from time to time while it leads, with the newest
+// settings. It returns when ctx ends, or why it does not lead any more.
+func lead(ctx context.Context, c *coord.Client, reindex func(context.Context, []byte)) error {
+	leader := lock.New(c, "/reindex/leader").Acquire(ctx)
+	defer leader.Release(context.WithoutCancel(ctx))
+	settings := c.Watch(ctx, "/reindex/settings", event.Data)
+
+	acquired, over := leader.Acquired(), leader.Done()
+	var work context.Context  // ends when we no longer lead
+	var tick <-chan time.Time // nil, and so never ready, until we lead
+	var newest event.Snapshot
+	for {
+		select {
+		case <-acquired:
+			acquired, over = nil, nil // closed for good: look once
+			work, tick = leader.Context(ctx), time.Tick(10*time.Millisecond)
+		case newest = <-settings.Updates():
+		case <-settings.Done():
+			return settings.Err()
+		case <-tick:
+			reindex(work, newest.Data)
+		case <-leader.Lost(): // before anyone else can lead
+			return leader.Err()
+		case <-over: // and never led
+			return leader.Err()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// What happens to a lock when its session fails: its channel Lost closes, and the
+// context of the work ends, before anyone else can have it.
+func ExampleHold_Lost() {
+	server, err := coordtest.Start() // in place of an ensemble
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx := context.Background()
+	c, err := coord.Dial(ctx, []string{server.Addr()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Session().MakeDir(ctx, "/reindex"); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.Conn().Create("/reindex/settings", []byte("fast"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+		log.Fatal(err)
+	}
+
+	err = lead(ctx, c, func(ctx context.Context, settings []byte) {
+		if settings == nil { // not read yet
+			return
+		}
+		fmt.Printf("reindex %s\n", settings)
+		server.Expire(c.Session().ID()) // the ensemble gives up the session, as after a long partition
+		<-ctx.Done()
+		fmt.Println("stopped")
+	})
+	fmt.Println(errors.Is(err, coord.ErrExpired))
+	// Output:
+	// reindex fast
+	// stopped
+	// true
+}
+
+// A write that happens only while the lock is still held.
+func ExampleHold_Guard() {
+	server, err := coordtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx := context.Background()
+	c, err := coord.Dial(ctx, []string{server.Addr()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Conn().Create("/balance", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		log.Fatal(err)
+	}
+	h := lock.New(c, "/balance-lock").Acquire(ctx)
+	if err := h.Wait(); err != nil {
+		log.Fatal(err)
+	}
+
+	write := func() error {
+		_, err := c.Conn().Multi(h.Guard(), &zk.SetDataRequest{Path: c.FullPath("/balance"), Data: []byte("7"), Version: -1})
+		return err
+	}
+	fmt.Println("held:", write())
+	h.Release(ctx)
+	fmt.Println("released:", write())
+	// Output:
+	// held: <nil>
+	// released: zk: node does not exist
+}
+
+func ExampleClient_Watch() {
+	server, err := coordtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c, err := coord.Dial(ctx, []string{server.Addr()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	// It is no error that there is no such znode. Some state may be passed over,
+	// but never the last one.
+	settings := c.Watch(ctx, "/settings", event.Data)
+	for snap := range settings.All() {
+		switch {
+		case !snap.Exists:
+			fmt.Println("none")
+			_, err = c.Conn().Create("/settings", []byte("slow"), 0, zk.WorldACL(zk.PermAll))
+		case string(snap.Data) == "slow":
+			fmt.Println("slow")
+			_, err = c.Conn().Set("/settings", []byte("fast"), -1)
+		default:
+			fmt.Println(string(snap.Data))
+			cancel()
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(errors.Is(settings.Err(), context.Canceled))
+	// Output:
+	// none
+	// slow
+	// fast
+	// true
+}
+
+// What a client can be told about the ensemble and about itself.
+func ExampleOptions() {
+	server, err := coordtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	servers, password := []string{server.Addr()}, "secret"
+
+	opts := &coord.Options{
+		SessionTimeout: 6 * time.Second,
+		Chroot:         "/shop", // all paths are below it
+		ACL:            zk.DigestACL(zk.PermAll, "shop", password),
+		Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("shop:" + password)}},
+		// TLS:         &tls.Config{RootCAs: ourCA},
+	}
+	c, err := coord.Dial(context.Background(), servers, opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	state, _ := c.State()
+	fmt.Println(state, c.FullPath("/lock"))
+	// Output:
+	// connected /shop/lock
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/lock"
+)
+
+const (
+	dir    = "/lock"                // where the contenders queue
+	report = "/report"              // what the lock guards: a znode
+	pace   = 400 * time.Millisecond // of the work
+)
+
+// A contender stands for one program of several. It has a session of its own,
+// over a line of its own, which the tour can cut.
+type contender struct {
+	name   string
+	line   *coordtest.Link
+	client *coord.Client
+	store  *store
+	story  *story
+	doomed atomic.Bool // the tour means it to lose the lock
+}
+
+func (c *contender) say(what moment, format string, args ...any) {
+	c.story.say(c.name, what, format, args...)
+}
+
+// run asks for the lock, works while it has it, and gives it up when ctx ends,
+// whether it has it by then or still waits, or when the lock is lost.
+func (c *contender) run(ctx context.Context) *coord.Hold {
+	c.say(asks, "for the lock")
+	hold := lock.New(c.client, dir, lock.Label(c.name)).Acquire(ctx)
+	queue := lock.New(c.client, dir).Watch(ctx)
+	state, changed := c.client.State()
+	acquired, over := hold.Acquired(), hold.Done()
+	var stop <-chan struct{} // nil, and so never ready, until we hold
+	var behind string
+	var working sync.WaitGroup
+	for {
+		select {
+		case <-acquired:
+			// Closed channels stay ready: look once. From here on it is Lost
+			// that matters, and ctx is no longer the business of Acquire.
+			acquired, over, stop = nil, nil, ctx.Done()
+			c.story.acquired(c.name, hold.Token())
+			working.Go(func() { c.work(hold.Context(ctx), hold) })
+		case line := <-queue.Updates():
+			was := behind
+			behind = before(line, c.name)
+			if acquired != nil && behind != "" && behind != was {
+				c.say(waits, "behind %s", behind)
+			}
+		case <-changed:
+			was := state
+			state, changed = c.client.State()
+			switch {
+			case acquired != nil: // we hold nothing
+			case state == coord.Suspended:
+				c.say(suspended, "can rely on the lock for %d ms more", time.Until(hold.Until()).Milliseconds())
+			case state == coord.Connected && was == coord.Suspended:
+				c.say(connected, "and still has the lock")
+			}
+		case <-over: // and never held
+			c.say(leaves, "%v", hold.Err())
+			return hold
+		case <-stop: // first the work stops, then the lock goes
+			working.Wait()
+			c.say(releases, "the lock")
+			if err := hold.Release(context.WithoutCancel(ctx)); err != nil {
+				c.story.fail(err)
+			}
+			return hold
+		case <-hold.Lost():
+			c.say(lost, "%v", hold.Err())
+			working.Wait() // its context has ended
+			return hold
+		}
+	}
+}
+
+// before returns the label of the contender before name, or "".
+func before(line []lock.Contender, name string) string {
+	for i, who := range line {
+		if who.Label == name && i > 0 {
+			return line[i-1].Label
+		}
+	}
+	return ""
+}
+
+// work is what the lock is for. It ends when ctx does.
+func (c *contender) work(ctx context.Context, hold *coord.Hold) {
+	for {
+		if err := c.write(ctx, hold); err != nil {
+			if ctx.Err() == nil && hold.Err() == nil {
+				c.story.fail(fmt.Errorf("%s has the lock and can not write: %w", c.name, err))
+			}
+			return
+		}
+		c.say(writes, "%s with guard, store with token %d", report, hold.Token())
+		select {
+		case <-time.After(pace):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// write writes to both things that the lock guards.
+func (c *contender) write(ctx context.Context, hold *coord.Hold) error {
+	if err := c.writeReport(ctx, hold); err != nil {
+		return err
+	}
+	return c.store.put(hold.Token(), c.name)
+}
+
+// writeReport writes to the report. The guard and the write are one transaction,
+// which fails with zk.ErrNoNode if someone else may have the lock. So it does no
+// harm to send it again when an answer was lost, as Retry does.
+func (c *contender) writeReport(ctx context.Context, hold *coord.Hold) error {
+	set := &zk.SetDataRequest{Path: c.client.FullPath(report), Data: []byte(c.name), Version: -1}
+	_, err := coord.Retry(ctx, c.client.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
+		return conn.Multi(hold.Guard(), set)
+	})
+	return err
+}
+
+// A store stands for a system outside of ZooKeeper, which no guard can reach. It
+// remembers the greatest token that it has seen.
+type store struct {
+	mu       sync.Mutex
+	greatest coord.Token
+	text     string
+}
+
+var errStale = errors.New("stale token")
+
+func (s *store) put(token coord.Token, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if token < s.greatest {
+		return fmt.Errorf("%w: %d comes after %d", errStale, token, s.greatest)
+	}
+	s.greatest, s.text = token, text
+	return nil
+}

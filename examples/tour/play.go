@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// play is the story, chapter by chapter.
+func (s *script) play(ctx context.Context) error {
+	ada, ben, cleo, dan := s.cast[0], s.cast[1], s.cast[2], s.cast[3]
+	var adas, bens, cleos, dans turn
+	var bens1 *coord.Hold // the one that ben loses
+	heal := func() {}
+	await := func(who *contender, what moment, why string) { s.story.await(ctx, who.name, what, why) }
+
+	chapters := []struct {
+		title string
+		play  func()
+	}{{
+		"1. A free lock is had at once. The others queue, each behind one other.",
+		func() {
+			adas = s.start(ctx, ada)
+			await(ada, writes, "ada to have the lock")
+			bens = s.start(ctx, ben)
+			await(ben, waits, "ben to be in the queue")
+			cleos = s.start(ctx, cleo)
+			await(cleo, waits, "cleo to be in the queue")
+			dans = s.start(ctx, dan)
+			await(dan, waits, "dan to be in the queue")
+			await(ada, writes, "ada to do some work")
+		},
+	}, {
+		"2. cleo's context is canceled while she waits: she leaves, from the middle.",
+		func() {
+			cleos.end(errors.New("cleo had enough"))
+			await(dan, waits, "dan to see that cleo is out of the queue")
+			<-cleos.hold
+			await(ada, writes, "ada to do some work")
+		},
+	}, {
+		"3. ada's work is done. She releases, and the next has the lock.",
+		func() {
+			adas.end(errors.New("work done"))
+			await(ada, releases, "ada to stop her work")
+			await(ben, acquired, "ben to have the lock")
+			await(ben, writes, "ben to work")
+			await(ben, writes, "ben to work")
+		},
+	}, {
+		"4. A blip: ben's connection breaks, for half a second. He keeps the lock.",
+		func() {
+			heal = ben.line.Cut()
+			await(ben, suspended, "ben to notice")
+			s.pass(ctx, blip)
+			heal()
+			await(ben, connected, "ben to reconnect")
+			await(ben, writes, "ben to work on")
+		},
+	}, {
+		"5. A partition: from now on nothing reaches ben, and nothing comes from him.\n" +
+			"   He must be told LOST before anyone else can have the lock.",
+		func() {
+			ben.doomed.Store(true)
+			heal = ben.line.Stall(coordtest.Both)
+			await(ben, suspended, "ben to notice the silence")
+			await(ben, lost, "the end of ben's lease")
+			await(dan, acquired, fmt.Sprintf("the server to give up ben's session, %v after its last word or later", s.site.timeout))
+			await(dan, writes, "dan to work")
+		},
+	}, {
+		"6. The partition heals. ben, as if he had slept through it all, writes.",
+		func() {
+			bens1 = <-bens.hold
+			heal()
+			s.turns.Go(func() { s.insist(ctx, ben, bens1) })
+			await(ben, refused, "ben to be back")
+			await(ben, refused, "the store to answer ben")
+			await(dan, writes, "dan to work")
+		},
+	}, {
+		"7. What is lost is over. ben asks anew, and waits for his turn.",
+		func() {
+			bens = s.start(ctx, ben)
+			await(ben, waits, "ben to be in the queue")
+			dans.end(errors.New("work done"))
+			await(dan, releases, "dan to stop his work")
+			await(ben, acquired, "ben to have the lock")
+			await(ben, writes, "ben to work")
+			bens.end(errors.New("work done"))
+			await(ben, releases, "ben to stop his work")
+		},
+	}}
+	for _, c := range chapters {
+		s.story.chapter(c.title)
+		c.play()
+		if err := s.story.failure(); err != nil {
+			heal()
+			return err
+		}
+	}
+	return nil
+}
+
+// pass lets d pass.
+func (s *script) pass(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// insist has c write on the strength of a hold that it has lost.
+func (s *script) insist(ctx context.Context, c *contender, hold *coord.Hold) {
+	err := c.writeReport(ctx, hold)
+	if !errors.Is(err, zk.ErrNoNode) {
+		s.story.fail(fmt.Errorf("the stale write of %s to %s was not refused by its guard: %v", c.name, report, err))
+		return
+	}
+	text, err := s.site.read(ctx)
+	if err != nil || text == c.name {
+		s.story.fail(fmt.Errorf("%s says %q (%v) after the stale write of %s", report, text, err, c.name))
+		return
+	}
+	c.say(refused, "to write %s: the znode of his guard is gone", report)
+	if err = c.store.put(hold.Token(), c.name); !errors.Is(err, errStale) {
+		s.story.fail(fmt.Errorf("the stale write of %s to the store was not refused: %v", c.name, err))
+		return
+	}
+	c.say(refused, "by a store outside of ZooKeeper: %v", err)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// plot is what must be told, in this order, whatever comes between.
+var plot = []string{
+	"ada ACQUIRED",
+	"cleo leaves",
+	"ada releases",
+	"ben ACQUIRED",
+	"ben connected",
+	"ben LOST",
+	"dan ACQUIRED",
+	"ben refused",
+	"ben refused",
+	"dan releases",
+	"ben ACQUIRED",
+	"ben releases",
+}
+
+var (
+	told = regexp.MustCompile(`(?m)^ *\d+  (\w+) +(ACQUIRED|leaves|releases|connected|LOST|refused) `)
+	text = regexp.MustCompile(`\A[\n -~]*\z`)
+)
+
+func check(t *testing.T, out string) {
+	t.Helper()
+	var got []string
+	for _, m := range told.FindAllStringSubmatch(out, -1) {
+		got = append(got, m[1]+" "+m[2])
+	}
+	if !slices.Equal(got, plot) {
+		t.Errorf("told %q, want %q", got, plot)
+	}
+	if !text.MatchString(out) {
+		t.Error("not plain ASCII")
+	}
+	for _, want := range []string{
+		`cleo  leaves +acquire /lock: cleo had enough\n`,
+		`dan   waits +behind ben\n`,
+		`ben   ACQUIRED +token \d+, [\d.]+ ms after ada let go\n`,
+		`dan   ACQUIRED +token \d+, [\d.]+ ms after ben was told LOST\n`,
+		`\.\.\. waiting for the server to give up ben's session`,
+		`All as promised, in [\d.]+ s\. LOST came [\d.]+ ms before the next ACQUIRED\.\n\z`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("not told: %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("told:\n%s", out)
+	}
+}
+
+func TestTour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := coordtest.NewServer(t)
+		var out bytes.Buffer
+		tour := &tour{out: &out, servers: []string{"server"}, where: "in this process", root: "/a/b", dial: server.Dial}
+		start := time.Now()
+		if err := tour.run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		check(t, out.String())
+		empty(t, server)
+	})
+}
+
+// Whenever a tour is broken off it says why, and leaves nothing behind.
+func TestInterrupt(t *testing.T) {
+	interrupt := errors.New("interrupt")
+	for at := 0 * time.Millisecond; at < 6*time.Second; at += 333 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			server := coordtest.NewServer(t)
+			var out bytes.Buffer
+			tour := &tour{out: &out, servers: []string{"server"}, root: "/zkcoord-tour", dial: server.Dial}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			timer := time.AfterFunc(at, func() { cancel(interrupt) })
+			defer timer.Stop()
+			start := time.Now()
+			if err := tour.run(ctx); !errors.Is(err, interrupt) {
+				t.Errorf("interrupted after %v: %v\n%s", at, err, out.String())
+			}
+			if took := time.Since(start); took > at+5*time.Second {
+				t.Errorf("interrupted after %v, it ended after %v", at, took)
+			}
+			empty(t, server)
+		})
+	}
+}
+
+func empty(t *testing.T, server *coordtest.Server) {
+	t.Helper()
+	if tree := server.Tree(); strings.TrimSpace(tree) != "" && strings.TrimSpace(tree) != "/" {
+		t.Errorf("left behind:\n%s", tree)
+	}
+}
+
+func TestTourOnRealServer(t *testing.T) {
+	e := ensemble.New(t, nil)
+	var out bytes.Buffer
+	tour := &tour{out: &out, servers: e.Servers(), where: "real", root: "/zkcoord-tour"}
+	if err := tour.run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	check(t, out.String())
+	t.Logf("told:\n%s", out.String())
+
+	c, err := coord.Dial(t.Context(), e.Servers(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for snap := range c.Watch(t.Context(), "/", event.Children).All() {
+		if !slices.Equal(snap.Children, []string{"zookeeper"}) {
+			t.Errorf("left behind: %q", snap.Children)
+		}
+		break
+	}
+}
+
+// The tour would say so if the lock were not kept.
+func TestStoryNotices(t *testing.T) {
+	var out bytes.Buffer
+	overlap := newStory(&out, false)
+	overlap.acquired("ada", 1)
+	overlap.acquired("ben", 2)
+	if err := overlap.failure(); err == nil || !strings.Contains(err.Error(), "at the same time") {
+		t.Errorf("two holders: %v", err)
+	}
+	order := newStory(&out, false)
+	order.acquired("ada", 2)
+	order.say("ada", releases, "")
+	order.acquired("ben", 1)
+	if err := order.failure(); err == nil || !strings.Contains(err.Error(), "token") {
+		t.Errorf("tokens out of order: %v", err)
+	}
+}

@@ -1,0 +1,164 @@
+package queue
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what the machine does into testdata; commit only what you understand")
+
+// TestTraces plays testdata. Each line is an event, and behind the arrow what
+// the machine made of it: its state, and its op or what the state is about.
+// Names are short: me-5 is the machine's node of number 5, w-3 a writer's,
+// any other letter's that of a mutex contender.
+func TestTraces(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no traces:", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			was, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := play(t, string(was))
+			if *update {
+				if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			wants, gots := strings.Split(string(was), "\n"), strings.Split(now, "\n")
+			for i, want := range wants {
+				if got := gots[i]; got != want {
+					t.Errorf("%s:%d:\n got %s\nwant %s", file, i+1, got, want)
+				}
+			}
+		})
+	}
+}
+
+// play returns trace with everything behind the arrows as it is now.
+func play(t *testing.T, trace string) string {
+	var m *machine
+	lines := strings.Split(trace, "\n")
+	for i, text := range lines {
+		text, _, _ = strings.Cut(text, "->")
+		args := strings.Fields(text)
+		if len(args) == 0 || args[0] == "#" {
+			continue
+		}
+		var do op
+		if args[0] == "start" {
+			m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), blocks: anyone, causes: modelCauses}
+			do = op{verb: create}
+		} else {
+			do = m.step(parseEvent(t, args))
+		}
+		lines[i] = strings.TrimRight(fmt.Sprintf("%-32s -> %-10s %s", strings.Join(args, " "), stateNames[m.state], about(m, do)), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+var stateNames = [...]string{"creating", "looking", "listing", "waiting", "confirming", "held", "revoked", "leaving", "done"}
+
+var signalNames = []string{"created", "unknown", "listed", "removed", "refused", "freed", "proof", "doubt", "gone", "marked", "expired", "quit"}
+
+var verbNames = [...]string{"", "create", "list", "watch", "remove"}
+
+func parseEvent(t *testing.T, args []string) event {
+	s := slices.Index(signalNames, args[0])
+	if s < 0 {
+		t.Fatalf("no event %q", args[0])
+	}
+	ev := event{signal: signal(s)}
+	switch args = args[1:]; ev.signal {
+	case created:
+		ev.node, ev.token = long(args[0]), atoi(t, args[1])
+		ev.alone = slices.Contains(args, "alone")
+	case listed:
+		for _, a := range args {
+			ev.names = append(ev.names, long(a))
+		}
+	case proof:
+		ev.token = atoi(t, args[0])
+	case refused:
+		ev.err = errDenied
+	case expired:
+		ev.err = errExpired
+	case quit:
+		ev.err = errCanceled
+		if slices.Contains(args, "released") {
+			ev.err = errReleased
+		}
+	}
+	return ev
+}
+
+// about says what m wants, or what there is to know of the state it is in.
+func about(m *machine, do op) string {
+	switch {
+	case do.sync:
+		return verbNames[do.verb] + " synced"
+	case do.verb != nothing:
+		return strings.TrimSpace(verbNames[do.verb] + " " + short(do.node))
+	case m.state == held:
+		return fmt.Sprint("token ", m.token)
+	case m.cause != nil:
+		return strings.ReplaceAll(m.cause.Error(), "\n", ", ")
+	}
+	return ""
+}
+
+func atoi(t *testing.T, s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func long(s string) string {
+	who, number, ok := strings.Cut(s, "-")
+	n, err := strconv.Atoi(number)
+	switch {
+	case !ok || err != nil:
+		return s // no contender
+	case who == "me":
+		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], lock), n)
+	case who == "w":
+		return fmt.Sprintf("%s%010d", prefix(who, write), n)
+	}
+	return fmt.Sprintf("%s%010d", prefix(who, lock), n)
+}
+
+func short(name string) string {
+	c, ok := parse(name)
+	switch {
+	case !ok:
+		return name
+	case c.id == modelIDs[0]:
+		return fmt.Sprint("me-", c.number)
+	}
+	return fmt.Sprint(strings.Trim(c.id, "-"), "-", c.number)
+}
+
+// R6: of an end and a clean-up that failed, the end comes first, and both can
+// be asked for.
+func TestCausesAreJoined(t *testing.T) {
+	m := machine{id: modelIDs[0], blocks: anyone, causes: modelCauses}
+	m.step(event{signal: created, node: long("me-5"), token: 12, alone: true})
+	m.step(event{signal: quit, err: errReleased})
+	m.step(event{signal: refused, err: errDenied})
+	if !errors.Is(m.cause, errReleased) || !errors.Is(m.cause, errDenied) || !strings.HasPrefix(m.cause.Error(), errReleased.Error()) {
+		t.Error(m.cause)
+	}
+}

@@ -1,0 +1,286 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Errors of the model: what the owners, the server and the driver give.
+var (
+	errCanceled = errors.New("canceled")
+	errReleased = errors.New("released")
+	errExpired  = errors.New("expired")
+	errDenied   = errors.New("permission denied")
+
+	modelCauses = causes{
+		deleted:   errors.New("deleted"),
+		revoked:   errors.New("revoked"),
+		locked:    errors.New("locked"),
+		exhausted: errors.New("exhausted"),
+	}
+	modelErrors = []error{
+		nil, errCanceled, errReleased, errExpired, errDenied,
+		modelCauses.deleted, modelCauses.revoked, modelCauses.locked, modelCauses.exhausted,
+	}
+)
+
+// Contender 0 has the last id of all as text, so that an order by text is
+// wrong as soon as 0 is not the last.
+var modelIDs = [3]string{
+	"c0000000-0000-4000-8000-000000000000",
+	"b0000000-0000-4000-8000-000000000000",
+	"a0000000-0000-4000-8000-000000000000",
+}
+
+const foreigner = 3 // owns the node of a client not ours
+
+// A znode is a child of the lock directory.
+type znode struct {
+	name   string
+	owner  int8
+	token  int64
+	marked bool
+}
+
+// A budget says how many faults of each kind a world still has in store.
+type budget struct {
+	loss, cancel, expire, delete, mark, refuse, reap int8
+}
+
+// A world is everything that can differ between two states. It is copied by
+// assignment: slices in it are never written to once shared.
+type world struct {
+	rule    *rule
+	step    func(*machine, event) op
+	nodes   [6]znode
+	n       int8
+	next    int32 // number of the next node
+	zxid    int64 // token of the last node
+	granted int64 // the last token granted
+	budget  budget
+	clients [3]client
+	fault   string
+}
+
+// A client is one machine with its driver, its link and its session.
+type client struct {
+	m       machine
+	touched bool
+	up      bool // the link
+	over    bool // the session, as the client knows
+	ended   bool // the session, as the server knows
+	lags    bool // its server has not seen the client's own create yet
+
+	phase phase // of the request in flight
+	req   op
+	reply event
+	asks  int8 // requests since the first create
+
+	own   following
+	token int64     // what the last read of the own node said
+	words [8]signal // not heard yet, of the own node
+	nword int8
+	ahead following
+	name  string // of the node ahead
+	freed bool   // not heard yet
+
+	sure   bool // proof was heard, and no doubt since
+	told   bool // that its node is gone
+	quit   bool // was heard
+	warned bool // marked was heard
+	orphan bool // its node may stay until the session is over: the server refused
+}
+
+func newWorld(r *rule, step func(*machine, event) op) *world {
+	w := &world{rule: r, step: step, next: r.first, budget: r.budget}
+	if r.foreign {
+		w.add(foreigner, "f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0__lock__")
+	}
+	for i := range r.n {
+		w.clients[i] = client{
+			m:     machine{id: modelIDs[i], try: i >= r.n-r.try, blocks: anyone, causes: modelCauses},
+			up:    true,
+			phase: sent,
+			req:   op{verb: create},
+		}
+	}
+	return w
+}
+
+// What can happen.
+type happening uint8
+
+const (
+	serve     happening = iota + 1 // the server works off the request in flight
+	decline                        // or does not want to
+	answer                         // the client hears the reply
+	readOwn                        // the server is asked about the own node
+	word                           // the client hears of it
+	readAhead                      // the server is asked about the node ahead
+	vanish                         // the client hears that it is gone
+	lose                           // the link breaks, with all that is under way
+	sever                          // the link breaks, with all replies in already
+	mend                           // the link is back
+	cancel                         // the owner wants it no more
+	release                        // the holder gives it back
+	expire                         // the session is over for the client
+	bury                           // and for the server, which removes its nodes
+	operate                        // an operator removes a node
+	warn                           // somebody asks a node's owner to give way
+	reap                           // the server removes the empty directory: numbers begin again
+	depart                         // the client not ours goes
+)
+
+var happenings = [...]string{"end", "serve", "refuse", "answer", "read own", "word of own", "read ahead", "freed",
+	"lose link", "sever link", "mend link", "cancel", "release", "expire", "bury session", "operator removes",
+	"mark", "reap directory", "foreigner goes"}
+
+// An act is one thing that happens, to a client or a node.
+type act struct {
+	what happening
+	who  int8
+}
+
+func (a act) String() string { return fmt.Sprint(happenings[a.what], " ", a.who) }
+
+// enabled returns what can happen next.
+func (w *world) enabled() []act {
+	var acts []act
+	for i := range int8(w.rule.n) {
+		c := &w.clients[i]
+		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try {
+			continue // they are alike: let them begin in one order
+		}
+		can := func(ok bool, what happening) {
+			if ok {
+				acts = append(acts, act{what, i})
+			}
+		}
+		live := c.m.state != done && !c.over
+		can(c.phase == sent && c.up, serve)
+		can(c.phase == sent && live && c.up && w.budget.refuse > 0, decline)
+		can(c.phase == answered, answer)
+		can(c.own == asked && c.up, readOwn)
+		can(c.nword > 0, word)
+		can(c.ahead == asked && c.up, readAhead)
+		can(c.freed, vanish)
+		can(live && c.up && w.budget.loss > 0, lose)
+		can(live && c.up && w.budget.loss > 0, sever)
+		can(live && !c.up, mend)
+		can(live && w.budget.cancel > 0, cancel)
+		can(c.m.state == held || c.m.state == revoked, release)
+		can(live && w.budget.expire > 0, expire)
+		can((c.over || c.m.state == done && c.orphan) && !c.ended, bury)
+	}
+	for k := range w.n {
+		if w.budget.delete > 0 {
+			acts = append(acts, act{operate, k})
+		}
+		if w.budget.mark > 0 && !w.nodes[k].marked && w.nodes[k].owner != foreigner {
+			acts = append(acts, act{warn, k})
+		}
+		if w.nodes[k].owner == foreigner {
+			acts = append(acts, act{depart, k})
+		}
+	}
+	if w.budget.reap > 0 && w.n == 0 && w.next > 0 {
+		acts = append(acts, act{reap, 0})
+	}
+	return acts
+}
+
+// do lets a happen.
+func (w *world) do(a act) {
+	switch a.what {
+	case operate:
+		w.budget.delete--
+		w.delete(int(a.who))
+		return
+	case warn:
+		w.budget.mark--
+		z := &w.nodes[a.who]
+		z.marked = true
+		if c := &w.clients[z.owner]; c.own == armed {
+			c.push(marked)
+		}
+		return
+	case reap:
+		w.budget.reap--
+		w.next = 0
+		return
+	case depart:
+		w.delete(int(a.who))
+		return
+	}
+	c := &w.clients[a.who]
+	c.touched = true
+	switch a.what {
+	case serve:
+		c.reply = w.serve(a.who, c)
+		c.phase = answered
+		if c.over || c.m.state == done {
+			c.phase, c.req, c.reply = idle, op{}, event{}
+		}
+	case decline:
+		w.budget.refuse--
+		c.phase, c.reply = answered, event{signal: refused, err: errDenied}
+	case answer:
+		ev := c.reply
+		c.phase, c.reply, c.req = idle, event{}, op{}
+		w.tell(c, ev)
+	case readOwn:
+		c.own = off
+		if k := w.find(c.m.node); k < 0 {
+			c.push(gone)
+		} else {
+			c.own, c.token = armed, w.nodes[k].token
+			c.push(proof)
+			if w.nodes[k].marked {
+				c.push(marked)
+			}
+		}
+	case word:
+		s := c.words[0]
+		copy(c.words[:], c.words[1:])
+		c.nword--
+		c.words[c.nword] = 0
+		w.tell(c, event{signal: s, token: c.token})
+	case readAhead:
+		c.ahead = armed
+		if w.find(c.name) < 0 {
+			c.ahead, c.freed = off, true
+		}
+	case vanish:
+		c.freed, c.name = false, ""
+		w.tell(c, event{signal: freed})
+	case lose, sever:
+		w.budget.loss--
+		w.breakLink(c, a.what == lose)
+	case mend:
+		c.up = true
+		if c.m.node != "" && !slices.Contains(c.words[:c.nword], gone) {
+			c.own = asked
+		}
+		if c.name != "" && !c.freed {
+			c.ahead = asked
+		}
+	case cancel:
+		w.budget.cancel--
+		w.tell(c, event{signal: quit, err: errCanceled})
+	case release:
+		w.tell(c, event{signal: quit, err: errReleased})
+	case expire:
+		w.budget.expire--
+		c.over = true
+		w.tell(c, event{signal: expired, err: errExpired})
+	case bury:
+		c.ended = true
+		c.phase, c.req, c.reply = idle, op{}, event{}
+		for k := int(w.n) - 1; k >= 0; k-- {
+			if w.nodes[k].owner == a.who {
+				w.delete(k)
+			}
+		}
+	}
+}

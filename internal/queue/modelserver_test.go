@@ -1,0 +1,163 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+)
+
+// phase says how far a request is.
+type phase uint8
+
+const (
+	idle phase = iota
+	sent
+	answered
+)
+
+// following says how a node is followed.
+type following uint8
+
+const (
+	off following = iota
+	asked
+	armed
+)
+
+// breakLink takes the link from c. Its driver asks again for what can be asked
+// twice, and cannot know what became of a create.
+func (w *world) breakLink(c *client, lose bool) {
+	c.up = false
+	if lose {
+		c.words, c.nword, c.freed = [8]signal{}, 0, false
+		if c.phase == answered && c.reply.signal != unknown {
+			c.lags = c.lags || c.reply.signal == created
+			c.phase, c.reply = sent, event{}
+		}
+	}
+	if c.phase == sent && c.req.verb == create {
+		c.phase, c.reply = answered, event{signal: unknown}
+	}
+	c.own, c.ahead = off, off
+	if c.m.node != "" {
+		c.push(doubt)
+	}
+}
+
+// serve carries out the request of client i.
+func (w *world) serve(i int8, c *client) event {
+	switch c.req.verb {
+	case create:
+		z := w.add(i, prefix(c.m.id, lock))
+		return event{signal: created, node: z.name, token: z.token, alone: w.n == 1}
+	case list:
+		c.lags = c.lags && !c.req.sync
+		var names []string
+		for _, z := range w.nodes[:w.n] {
+			if !c.lags || z.owner != i {
+				names = append(names, z.name)
+			}
+		}
+		slices.Reverse(names) // a server's order is none
+		return event{signal: listed, names: names}
+	default:
+		if k := w.find(c.req.node); k >= 0 {
+			w.delete(k)
+		}
+		return event{signal: removed}
+	}
+}
+
+func (w *world) add(owner int8, prefix string) znode {
+	w.zxid++
+	z := znode{name: fmt.Sprintf("%s%010d", prefix, w.next), owner: owner, token: w.zxid}
+	if w.next < 1<<31-1 {
+		w.next++ // at the end it sticks, as measured on 3.8
+	}
+	w.nodes[w.n] = z
+	w.n++
+	return z
+}
+
+// delete removes the node at k, and the watches on it fire.
+func (w *world) delete(k int) {
+	z := w.nodes[k]
+	copy(w.nodes[k:], w.nodes[k+1:])
+	w.n--
+	w.nodes[w.n] = znode{}
+	for i := range w.clients {
+		c := &w.clients[i]
+		if c.own == armed && c.m.node == z.name {
+			c.own = off
+			c.push(gone)
+		}
+		if c.ahead == armed && c.name == z.name {
+			c.ahead, c.freed = off, true
+		}
+	}
+}
+
+// tell hands ev to the machine of c, and does what its driver does then.
+func (w *world) tell(c *client, ev event) {
+	was, node := c.m.state, c.m.node
+	switch ev.signal {
+	case proof:
+		c.sure = true
+	case doubt:
+		c.sure = false
+	case gone:
+		c.told = true
+	case quit:
+		c.quit = true
+	case marked:
+		c.warned = true
+	case refused:
+		c.orphan = was == leaving || was == looking
+	}
+	do := w.step(&c.m, ev)
+	switch do.verb {
+	case nothing:
+	case watch:
+		c.name, c.ahead, c.freed = do.node, asked, false
+	default:
+		if c.phase != idle {
+			w.fault = "two requests in flight"
+		}
+		c.req, c.phase = do, sent
+		c.asks++
+		// One removal, a listing for each that may be ahead, and for each
+		// loss a look and another create.
+		most := w.rule.n + 2*int(w.rule.budget.loss)
+		if w.rule.foreign {
+			most++
+		}
+		if int(c.asks) > most {
+			w.fault = "asks without end"
+		}
+	}
+	if was != held && c.m.state == held {
+		w.grant(c, ev)
+	}
+	if node == "" && c.m.node != "" {
+		c.own = asked
+	}
+	if c.m.state != done {
+		return
+	}
+	// A request that is void may be carried out all the same. Of those only a
+	// create or a removal leaves a trace.
+	if c.phase != sent || !c.up || c.req.verb == list {
+		c.phase, c.req, c.reply = idle, op{}, event{}
+	}
+	c.own, c.words, c.nword = off, [8]signal{}, 0
+	c.ahead, c.name, c.freed = off, "", false
+	c.up, c.lags, c.sure = true, false, false
+}
+
+func (c *client) push(s signal) {
+	c.words[c.nword] = s
+	c.nword++
+}
+
+func (w *world) find(name string) int {
+	return slices.IndexFunc(w.nodes[:], func(z znode) bool { return name != "" && z.name == name })
+}

@@ -1,0 +1,251 @@
+package queue
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The walk takes a few machines through every order in which a server, the
+// links and their owners can act upon them, faults included, and looks at
+// every state for what must never be. What a machine is told comes by three
+// ways, replies, word of its own node and word of the one it follows, each in
+// order but none ordered with another, as a driver's select may find them.
+// model_test.go says what can happen, modelserver_test.go what comes of it.
+
+// A rule is one world to be walked through to the end.
+type rule struct {
+	name    string
+	n       int    // contenders
+	try     int    // so many of them, the last ones, will not wait
+	budget  budget // the faults in it, in every distribution over it
+	foreign bool   // a contender of another make is first, and leaves some time
+	first   int32  // the first number that the server hands out
+	deep    bool   // too large for every day
+}
+
+var rules = []rule{
+	{name: "no fault", n: 3},
+	{name: "operator", n: 3, budget: budget{delete: 1}},
+	{name: "mark", n: 3, budget: budget{mark: 1}},
+	{name: "loss", n: 3, budget: budget{loss: 1}},
+	{name: "cancel", n: 3, budget: budget{cancel: 1}},
+	{name: "expiry", n: 3, budget: budget{expire: 1}},
+	{name: "refusal", n: 3, budget: budget{refuse: 1}},
+	{name: "try", n: 3, try: 2},
+	{name: "last numbers", n: 3, first: 1<<31 - 2, budget: budget{cancel: 1}},
+	{name: "losses", n: 2, budget: budget{loss: 2, delete: 1}},
+	{name: "try and losses", n: 2, try: 1, budget: budget{loss: 2}},
+	{name: "foreign", n: 2, foreign: true, budget: budget{loss: 1, delete: 1}},
+	{name: "reaped", n: 2, budget: budget{reap: 2, loss: 1, delete: 1}},
+	{name: "refusals", n: 2, budget: budget{refuse: 2, cancel: 1}},
+	{name: "all but refusal and loss", n: 2, budget: budget{cancel: 1, expire: 1, delete: 1, mark: 1}},
+
+	{name: "all", n: 2, deep: true, budget: budget{loss: 1, cancel: 1, expire: 1, delete: 1, mark: 1, refuse: 1}},
+	{name: "cancels", n: 3, deep: true, budget: budget{cancel: 2}},
+	{name: "loss and operator", n: 3, deep: true, budget: budget{loss: 1, delete: 1}},
+	{name: "loss and expiry", n: 3, deep: true, budget: budget{loss: 1, expire: 1}},
+	{name: "loss and cancel", n: 3, deep: true, budget: budget{loss: 1, cancel: 1}},
+	{name: "loss and try", n: 3, try: 1, deep: true, budget: budget{loss: 1}},
+	{name: "losses, cancel and try", n: 2, try: 1, deep: true, budget: budget{loss: 2, cancel: 1}},
+	{name: "operator and try", n: 3, try: 2, deep: true, budget: budget{delete: 1}},
+	{name: "operator and mark", n: 3, deep: true, budget: budget{delete: 1, mark: 1}},
+	{name: "operator and expiry", n: 3, deep: true, budget: budget{delete: 1, expire: 1}},
+	{name: "refusal and cancel", n: 3, deep: true, budget: budget{refuse: 1, cancel: 1}},
+}
+
+var deep = flag.Bool("deep", false, "walk through the large worlds too")
+
+func TestWalk(t *testing.T) {
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			if r.deep && !*deep {
+				t.Skip("needs -deep")
+			}
+			t.Parallel()
+			states, fault := walk(r, (*machine).step)
+			if fault != "" {
+				t.Fatal(fault)
+			}
+			t.Logf("%d states", states)
+		})
+	}
+}
+
+// walk visits every state of r breadth first, each once, and returns how many
+// there are, or the shortest way to a fault.
+func walk(r rule, step func(*machine, event) op) (states int, fault string) {
+	type origin struct {
+		parent int32
+		act    act
+	}
+	var (
+		seed    = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+		seen    = map[[2]uint64]bool{} // two hashes of 64 bits: no two states are taken for one
+		origins []origin
+		level   = []*world{newWorld(&r, step)}
+		ids     = []int32{0}
+		names   = map[string]byte{}
+		key     []byte
+		after   = new(world)
+	)
+	origins = append(origins, origin{parent: -1})
+	history := func(id int32, last act, what string) string {
+		var path []string
+		path = append(path, last.String())
+		for ; id > 0; id = origins[id].parent {
+			path = append(path, origins[id].act.String())
+		}
+		slices.Reverse(path)
+		return what + " after\n\t" + strings.Join(path, "\n\t")
+	}
+	for len(level) > 0 {
+		var next []*world
+		var nextIDs []int32
+		for n, w := range level {
+			level[n] = nil
+			acts := w.enabled()
+			if len(acts) == 0 {
+				if what := w.stuck(); what != "" {
+					return len(origins), history(ids[n], act{}, what)
+				}
+			}
+			for _, a := range acts {
+				*after = *w
+				after.do(a)
+				if what := cmp.Or(after.fault, after.wrong()); what != "" {
+					return len(origins), history(ids[n], a, what)
+				}
+				key = after.key(key[:0], names)
+				h := [2]uint64{maphash.Bytes(seed[0], key), maphash.Bytes(seed[1], key)}
+				if seen[h] {
+					continue
+				}
+				seen[h] = true
+				next, nextIDs = append(next, after), append(nextIDs, int32(len(origins)))
+				after = new(world)
+				origins = append(origins, origin{ids[n], a})
+			}
+		}
+		level, ids = next, nextIDs
+	}
+	return len(origins), ""
+}
+
+// grant looks at the moment in which ev made c the holder.
+func (w *world) grant(c *client, ev event) {
+	switch k := w.find(c.m.node); {
+	case c.quit || c.warned:
+		w.fault = "granted to one who had given up"
+	case !c.sure && ev.signal != created:
+		w.fault = "granted without proof since the last doubt"
+	case k < 0: // removed by an operator, and not heard of yet
+	case c.m.token != w.nodes[k].token:
+		w.fault = "token is not that of the node"
+	case c.m.token <= w.granted:
+		w.fault = "token is not above the last"
+	default:
+		w.granted = c.m.token
+	}
+}
+
+// wrong says what must not be in w, if anything.
+func (w *world) wrong() string {
+	holders := 0
+	for i := range w.clients[:w.rule.n] {
+		c := &w.clients[i]
+		exists := w.find(c.m.node) >= 0
+		holds := c.m.state == held || c.m.state == revoked
+		waits := c.m.state == waiting || c.m.state == confirming
+		// Whoever holds a node that an operator has removed must learn of it
+		// first; until then nothing can keep it from being the second.
+		if holds && (exists || c.told || c.over) {
+			holders++
+		}
+		left := slices.ContainsFunc(w.nodes[:w.n], func(z znode) bool { return int(z.owner) == i })
+		switch {
+		case holders > 1:
+			return "two holders"
+		case c.quit && (holds || waits):
+			return "quit was not heeded"
+		case c.warned && (c.m.state == held || waits):
+			return "the mark was not heeded"
+		case (c.told || c.over) && c.m.state != done:
+			return "its end was not heeded"
+		case c.m.state == done && c.m.cause == nil:
+			return "over without a cause"
+		case c.m.state == done && left && !c.over && !c.orphan:
+			return "over with its node left in the queue"
+		case c.m.try && c.m.state == waiting:
+			return "waits against its will"
+		}
+		for j := range i {
+			d := &w.clients[j]
+			if c.m.state == waiting && d.m.state == waiting && c.name != "" && c.name == d.name && exists && w.find(d.m.node) >= 0 {
+				return "two wait for one node"
+			}
+		}
+	}
+	return ""
+}
+
+// stuck says what should still happen in w, in which nothing can.
+func (w *world) stuck() string {
+	for i := range w.clients[:w.rule.n] {
+		if w.clients[i].m.state != done {
+			return fmt.Sprint("stuck: ", i)
+		}
+	}
+	if w.n > 0 {
+		return "a node is left"
+	}
+	return ""
+}
+
+// key appends all that tells w from another state. Names get numbers by way
+// of names, which belongs to the walk.
+func (w *world) key(b []byte, names map[string]byte) []byte {
+	name := func(s string) byte {
+		n, ok := names[s]
+		if !ok {
+			n = byte(len(names))
+			names[s] = n
+		}
+		return n
+	}
+	flags := func(bits ...bool) (f byte) {
+		for i, bit := range bits {
+			if bit {
+				f |= 1 << i
+			}
+		}
+		return f
+	}
+	g := w.budget
+	b = append(b, byte(w.n), byte(w.next), byte(w.zxid), byte(w.granted),
+		byte(g.loss), byte(g.cancel), byte(g.expire), byte(g.delete), byte(g.mark), byte(g.refuse), byte(g.reap))
+	for _, z := range w.nodes[:w.n] {
+		b = append(b, name(z.name), byte(z.token), flags(z.marked))
+	}
+	for i := range w.clients[:w.rule.n] {
+		c := &w.clients[i]
+		m := &c.m
+		b = append(b, byte(m.state), name(m.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
+			flags(m.proven, m.sole, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
+			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync),
+			byte(c.phase), byte(c.req.verb), name(c.req.node), byte(c.own), byte(c.ahead), name(c.name), byte(c.token), byte(c.asks), byte(c.nword))
+		for _, s := range c.words[:c.nword] {
+			b = append(b, byte(s))
+		}
+		r := &c.reply
+		b = append(b, byte(r.signal), name(r.node), byte(r.token), flags(r.alone, r.err != nil), byte(len(r.names)))
+		for _, s := range r.names {
+			b = append(b, name(s))
+		}
+	}
+	return b
+}
