@@ -27,3 +27,9 @@ var mutex = locktest.Subject{
 func TestScenarios(t *testing.T) { locktest.Scenarios(t, mutex) }
 
 func TestFaults(t *testing.T) { locktest.Faults(t, mutex) }
+
+func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, mutex) }
+
+func TestNoFalseLoss(t *testing.T) { locktest.NoFalseLoss(t, mutex) }
+
+func TestLimits(t *testing.T) { locktest.Limits(t, mutex) }

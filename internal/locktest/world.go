@@ -63,28 +63,34 @@ func InBubble(t *testing.T, s Subject, f func(w *World)) {
 }
 
 // OnReal runs f with the shared real server.
-func OnReal(t *testing.T, s Subject, f func(w *World)) {
-	w := &World{TB: t, Subject: s, Dir: fmt.Sprintf("/locktest-%d", time.Now().UnixNano()), real: ensemble.Shared(t)}
+func OnReal(t *testing.T, s Subject, f func(w *World)) { f(on(t, s, ensemble.Shared(t))) }
+
+// on returns a world of its own on the servers of e.
+func on(t *testing.T, s Subject, e *ensemble.Ensemble) *World {
+	w := &World{TB: t, Subject: s, Dir: fmt.Sprintf("/locktest-%d", time.Now().UnixNano()), real: e}
 	w.operator = w.Client(40 * time.Second).Client
-	f(w)
+	return w
 }
 
 // Client returns a new contender with a session of the timeout given.
 func (w *World) Client(timeout time.Duration) *Client {
 	w.Helper()
-	return w.Dial(&coord.Options{SessionTimeout: timeout})
+	servers := []string{"coordtest:2181"}
+	if w.real != nil {
+		servers = w.real.Servers()
+	}
+	return w.Dial(servers, &coord.Options{SessionTimeout: timeout})
 }
 
-// Dial is like Client, with options of which Dial is overwritten.
-func (w *World) Dial(opts *coord.Options) *Client {
+// Dial is like Client, with the options, of which Dial is overwritten, and
+// servers given.
+func (w *World) Dial(servers []string, opts *coord.Options) *Client {
 	w.Helper()
 	c := &Client{w: w}
-	servers := []string{"coordtest:2181"}
 	if w.Fake != nil {
 		c.Link = w.Fake.Link()
 	} else {
 		c.Link = coordtest.NewLink(nil)
-		servers = w.real.Servers()
 	}
 	w.Cleanup(c.Link.Close)
 	opts.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -1,0 +1,198 @@
+package locktest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+)
+
+// Stress reports whether tests shall run their long form.
+var Stress = os.Getenv("ZKCOORD_STRESS") != ""
+
+// A cut is a way in which a holder loses touch with its server.
+type cut struct {
+	name string
+	// make breaks the link of the holder a and returns what heals it.
+	make func(w *World, a *Client) (heal func())
+}
+
+var cuts = []cut{
+	{"silence in both directions", func(w *World, a *Client) func() { return a.Link.Stall(coordtest.Both) }},
+	{"requests lost, while watch events keep arriving", deaf},
+	{"reset and refused", func(w *World, a *Client) func() { return a.Link.Cut() }},
+}
+
+// deaf lets nothing through to the server any more, while the server has
+// something to tell every tenth of a second.
+func deaf(w *World, a *Client) func() {
+	ctx, cancel := context.WithCancel(bg)
+	paths := make([]string, 100)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("%s-noise-%d-%d", w.Dir, a.Session().ID(), i)
+		s := a.Watch(ctx, paths[i], event.Presence)
+		<-s.Updates()
+	}
+	heal := a.Link.Stall(coordtest.ToServer)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for _, p := range paths {
+			_ = w.operator.Session().MakeDir(ctx, p)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		heal()
+		cancel()
+		wg.Wait()
+		for _, p := range paths {
+			_ = w.Op().Delete(p, -1)
+		}
+	}
+}
+
+// A tally collects the margins between the loss by one and the grant to another.
+type tally struct {
+	mu    sync.Mutex
+	least time.Duration
+	runs  int
+}
+
+func (y *tally) add(margin time.Duration) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.runs == 0 || margin < y.least {
+		y.least = margin
+	}
+	y.runs++
+}
+
+// NoOverlap cuts holders off in every way, on real servers, and checks that each
+// is told before the next gets the lock, whether the cut heals before the
+// ensemble ends the session or after. (R2, R16, R21, R85.)
+func NoOverlap(t *testing.T, s Subject) {
+	runs := 2
+	if Stress {
+		runs = 20
+	}
+	for _, T := range []time.Duration{4 * time.Second, 6 * time.Second} {
+		for _, x := range cuts {
+			for _, late := range []bool{false, true} {
+				name := fmt.Sprintf("T=%v, %s, healed %s expiry", T, x.name, map[bool]string{false: "before", true: "after"}[late])
+				t.Run(name, func(t *testing.T) {
+					if !Stress {
+						t.Parallel() // they mostly wait
+					}
+					var y tally
+					var wg sync.WaitGroup
+					for i := range runs {
+						w := on(t, s, ensemble.Shared(t))
+						w.Dir += fmt.Sprint("-", i)
+						a, b := w.Client(T), w.Client(T)
+						wg.Go(func() {
+							y.add(w.partition(a, b, T, i, func() func() { return x.make(w, a) }, late))
+						})
+					}
+					wg.Wait()
+					t.Logf("smallest margin of %d: %v", y.runs, y.least.Round(time.Millisecond))
+				})
+			}
+		}
+		t.Run(fmt.Sprintf("T=%v, server frozen", T), func(t *testing.T) { frozen(t, s, T, runs) })
+	}
+}
+
+// partition has a hold the lock and b wait for it, cuts a off, and returns by
+// how much a was told before b was granted.
+func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal func()), late bool) time.Duration {
+	ha, hb := w.Held(a), w.Behind(b, 2)
+	<-time.After(time.Duration(i%10) * T / 60) // at another phase of the heartbeats each time
+	heal := sync.OnceFunc(cut())
+	defer heal()
+	if !late {
+		timer := time.AfterFunc(T*4/5, heal) // the lease is over, the session is not
+		defer timer.Stop()
+	}
+	told := w.follow(ha.Lost())
+	had := w.follow(hb.Acquired())
+	margin := (<-had).Sub(<-told)
+	if margin <= 0 {
+		w.Errorf("granted %v before the holder was told", -margin)
+	}
+	wants(w, ha.Err(), coord.ErrExpired)
+	must(w, hb.Release(bg))
+	heal()
+	// The one that was cut off can go on.
+	again := w.Held(a)
+	if again.Token() <= hb.Token() {
+		w.Errorf("token %d after %d", again.Token(), hb.Token())
+	}
+	must(w, again.Release(bg))
+	return margin
+}
+
+// follow returns the moment at which ch is closed.
+func (w *World) follow(ch <-chan struct{}) <-chan time.Time {
+	at := make(chan time.Time, 1)
+	go func() {
+		w.Wait("news of a holder", ch)
+		at <- time.Now()
+	}()
+	return at
+}
+
+// frozen stops a follower, with holders who know no other server. The leader
+// ends their sessions, and contenders with other servers get the locks.
+func frozen(t *testing.T, s Subject, T time.Duration, runs int) {
+	e := ensemble.New(t, &ensemble.Options{Nodes: 3})
+	var y tally
+	for done := 0; done < runs; done += 10 {
+		ice := e.Followers()[0]
+		var others []string
+		for _, n := range e.Nodes() {
+			if n != ice {
+				others = append(others, n.Addr())
+			}
+		}
+		cold, thaw := make(chan struct{}), make(chan struct{})
+		var ready, over sync.WaitGroup
+		var melted sync.WaitGroup
+		for i := range min(10, runs-done) {
+			w := on(t, s, e)
+			w.Dir += fmt.Sprint("-", i)
+			w.operator = w.Dial(others, &coord.Options{}).Client
+			a := w.Dial([]string{ice.Addr()}, &coord.Options{SessionTimeout: T})
+			b := w.Dial(others, &coord.Options{SessionTimeout: T})
+			ready.Add(1)
+			melted.Add(1)
+			over.Go(func() {
+				y.add(w.partition(a, b, T, i, func() func() {
+					ready.Done()
+					<-cold
+					return func() { melted.Done(); <-thaw }
+				}, true))
+			})
+		}
+		ready.Wait()
+		ice.Freeze()
+		close(cold)
+		melted.Wait()
+		ice.Thaw()
+		close(thaw)
+		over.Wait()
+	}
+	t.Logf("smallest margin of %d: %v", y.runs, y.least.Round(time.Millisecond))
+}
