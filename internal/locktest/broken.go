@@ -100,6 +100,52 @@ var broken = []scenario{
 		must(w, ha.Release(bg))
 		must(w, hb.Release(bg))
 	}},
+	{"a lost create that was carried out is found, and one that was not is made again (R4, R60)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		must(w, w.Held(b).Release(bg)) // so that the directory is there
+		for _, lost := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
+			met := false
+			a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if !met && f.Op == "multi" && f.Dir == lost {
+					met = true
+					return coordtest.HangUp
+				}
+				return coordtest.Pass
+			})
+			h := w.Held(a)
+			if n := len(w.Children()); n != 1 {
+				w.Errorf("%d children", n)
+			}
+			must(w, h.Release(bg))
+		}
+		a.Link.OnFrame(nil)
+	}},
+	{"a znode with our id that belongs to another session is not taken for ours (R1, R3, R18)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		must(w, w.Held(b).Release(bg))
+		heal := make(chan func(), 1)
+		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Op == "multi" && f.Dir == coordtest.ToClient {
+				select {
+				case heal <- a.Link.Cut():
+					return coordtest.HangUp
+				default:
+				}
+			}
+			return coordtest.Pass
+		})
+		h := w.Acquire(bg, a.Client, w.Dir)
+		await(w, a, coord.Suspended)
+		// Somebody puts a znode of the same name in the place of ours.
+		node := w.Dir + "/" + w.Children()[0]
+		must(w, w.Op().Delete(node, -1))
+		_, err := w.Op().Create(node, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		must(w, err)
+		(<-heal)()
+		wants(w, w.Settled(h), coord.ErrDeleted)
+		open(w, "acquired", h.Acquired())
+		must(w, w.Op().Delete(node, -1))
+	}},
 	{"what is asked for while cut off does not happen in the next session (R91, R95)", func(w *World) {
 		a := w.Client(T)
 		held := w.Held(a)
