@@ -2,9 +2,9 @@ package queue
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"hash/maphash"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -58,13 +58,14 @@ var rules = []rule{
 	{name: "refusal and cancel", n: 3, deep: true, budget: budget{refuse: 1, cancel: 1}},
 }
 
-var deep = flag.Bool("deep", false, "walk through the large worlds too")
+// deep has the large worlds walked through too.
+var deep = os.Getenv("ZKCOORD_STRESS") != ""
 
 func TestWalk(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
-			if r.deep && !*deep {
-				t.Skip("needs -deep")
+			if r.deep && !deep {
+				t.Skip("a large world: make stress walks through it")
 			}
 			t.Parallel()
 			states, fault := walk(r, (*machine).step)

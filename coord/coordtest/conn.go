@@ -1,0 +1,134 @@
+package coordtest
+
+import (
+	"net"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// maxRequest is the real server's default jute.maxbuffer.
+const maxRequest = 0xfffff
+
+// A conn is one connection. The server's mutex guards its fields.
+type conn struct {
+	server  *Server
+	net     net.Conn
+	greeted bool
+	session *session // nil until greeted
+	ids     []identity
+
+	out  []byte     // frames to be written; it may grow without bound
+	more *sync.Cond // out or over has changed
+	over bool       // nothing more is executed or sent; the writer ends after what is in out
+}
+
+// serve starts the two goroutines of a connection. It closes nc and reports
+// false if the server is closed.
+func (s *Server) serve(nc net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		nc.Close()
+		return false
+	}
+	c := &conn{server: s, net: nc, ids: []identity{local}, more: sync.NewCond(&s.mu)}
+	s.conns[c] = struct{}{}
+	s.wg.Go(c.read)
+	s.wg.Go(c.write)
+	return true
+}
+
+// read reads for as long as there is a peer, whatever the server's state: a
+// pipe has no buffer of its own in which a client's requests could wait.
+func (c *conn) read() {
+	s := c.server
+	for {
+		frame, err := readFrame(c.net, maxRequest)
+		s.mu.Lock()
+		if err != nil {
+			c.net.Close() // after a bad length nothing can be made of what follows
+			s.do(c.drop)
+			s.mu.Unlock()
+			return
+		}
+		s.do(func() { c.receive(frame) })
+		s.mu.Unlock()
+	}
+}
+
+// write writes what is sent, and closes the connection when it is over.
+func (c *conn) write() {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		for len(c.out) == 0 && !c.over {
+			c.more.Wait()
+		}
+		if len(c.out) == 0 {
+			c.net.Close()
+			return
+		}
+		out := c.out
+		c.out = nil
+		s.mu.Unlock()
+		// If it fails the client is gone, and the reader finds out after it
+		// has executed what the client sent before.
+		c.net.Write(out)
+		s.mu.Lock()
+	}
+}
+
+// send queues a frame.
+func (c *conn) send(e *encoder) {
+	if c.over {
+		return
+	}
+	c.out = append(c.out, e.frame()...)
+	c.more.Signal()
+}
+
+func (c *conn) sendEvent(kind zk.EventType, path string) {
+	e := newReply(xidEvent, -1, ok)
+	e.int32(int32(kind))
+	e.int32(int32(zk.StateSyncConnected))
+	e.string(path)
+	c.send(e)
+}
+
+// finish hangs up after what has been sent.
+func (c *conn) finish() {
+	c.over = true
+	c.more.Signal()
+	c.server.watches.drop(c)
+}
+
+// drop hangs up at once. Nothing that the client has sent and the server has
+// not yet executed has any effect.
+func (c *conn) drop() {
+	c.finish()
+	c.out = nil
+	c.net.Close()
+	delete(c.server.conns, c)
+}
+
+// receive executes one frame from the client.
+func (c *conn) receive(frame []byte) {
+	switch s := c.server; {
+	case c.over:
+	case !c.greeted:
+		s.greet(c, frame)
+	default:
+		d := &decoder{b: frame}
+		xid, op := d.int32(), opcode(d.int32())
+		if d.bad {
+			c.drop()
+			return
+		}
+		if op != opAuth {
+			s.touch(c.session)
+		}
+		c.handle(xid, op, d)
+	}
+}

@@ -1,0 +1,270 @@
+package coordtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+var errClosed = errors.New("coordtest: server is closed")
+
+// A Server is a ZooKeeper server within the process. Its methods may be called
+// at any time from any goroutine. After Close they tell how things were.
+type Server struct {
+	fatal func(format string, args ...any) // ends the test, if there is one
+	start time.Time
+	kick  chan struct{} // tells the clock to look again; a token waits for it
+	done  chan struct{} // closed by Close
+	wg    sync.WaitGroup
+
+	links sync.Map // *coord.Client → *Link, for LinkOf
+
+	mu       sync.Mutex // guards everything below, and the conns' own fields
+	closed   bool
+	listener net.Listener
+	tree     *tree
+	watches  *watches
+	conns    map[*conn]struct{}
+	sessions map[int64]*session
+	last     int64 // newest session
+	frozen   int   // Freezes not yet thawed
+	held     []func()
+}
+
+// NewServer returns a server that tb closes in its cleanup. It listens on no
+// socket until Addr is called, so that it can be used in a testing/synctest
+// bubble.
+func NewServer(tb testing.TB) *Server {
+	s := newServer()
+	s.fatal = tb.Fatalf
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// Start returns a server that listens on a loopback TCP port. The caller closes it.
+func Start() (*Server, error) {
+	s := newServer()
+	s.mu.Lock()
+	err := s.listen()
+	s.mu.Unlock()
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func newServer() *Server {
+	s := &Server{
+		fatal:    func(string, ...any) {},
+		start:    time.Now(),
+		kick:     make(chan struct{}, 1),
+		done:     make(chan struct{}),
+		tree:     newTree(),
+		watches:  newWatches(),
+		conns:    make(map[*conn]struct{}),
+		sessions: make(map[int64]*session),
+		last:     1 << 56, // as real ids are: large, and with the server's own id in front
+	}
+	s.wg.Go(s.clock)
+	return s
+}
+
+// Close hangs up on all connections and waits until all goroutines of the server have ended.
+// It is idempotent. Sessions and data are gone for good.
+func (s *Server) Close() {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.done)
+		if s.listener != nil {
+			s.listener.Close()
+		}
+		for c := range s.conns {
+			c.drop()
+		}
+		s.held = nil
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+// Addr returns the loopback TCP address of the server, host:port. The first
+// call starts listening; should that fail, Addr fails the test and returns "".
+func (s *Server) Addr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		if err := s.listen(); err != nil {
+			s.fatal("%v", err)
+			return ""
+		}
+	}
+	return s.listener.Addr().String()
+}
+
+// listen opens the TCP port. It is called with s.mu held.
+func (s *Server) listen() error {
+	if s.closed {
+		return errClosed
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("coordtest: listen: %w", err)
+	}
+	s.listener = l
+	s.wg.Go(func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			s.serve(nc)
+		}
+	})
+	return nil
+}
+
+// Dial returns a connection to the server, in memory; network and addr do not
+// matter. It fails only if the server is closed or ctx has ended. The caller
+// closes the connection.
+func (s *Server) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	client, server := net.Pipe()
+	if !s.serve(server) {
+		client.Close()
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errClosed}
+	}
+	return client, nil
+}
+
+// Link returns a new line to the server, in memory. The caller closes it; if
+// the server is closed first, its connections end.
+func (s *Server) Link() *Link { return NewLink(s.Dial) }
+
+// Expire ends a session as if it had not been heard of for its timeout: its
+// ephemeral nodes are deleted, watches fire and its connection is closed. On a
+// frozen server that happens at the thaw. Expire does nothing if there is no
+// such session.
+func (s *Server) Expire(session int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.do(func() {
+		if ss := s.sessions[session]; ss != nil {
+			s.expire(ss)
+		}
+	})
+}
+
+// Freeze stops the server as SIGSTOP would: connections are accepted and
+// hang, and nothing is read, answered or expired until thaw is called. At the
+// thaw sessions that are overdue expire first, whatever has arrived from them;
+// the rest of what has arrived is executed, even if the client has hung up
+// since. Freezes add up; calling thaw again does nothing.
+func (s *Server) Freeze() (thaw func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.frozen--; s.frozen > 0 || s.closed {
+			return
+		}
+		s.expireDue(s.now())
+		held := s.held
+		s.held = nil
+		for _, f := range held {
+			f()
+		}
+		s.wake()
+	})
+}
+
+// do runs f now, or at the thaw. It is called with s.mu held, and so is f.
+func (s *Server) do(f func()) {
+	switch {
+	case s.closed:
+	case s.frozen > 0:
+		s.held = append(s.held, f)
+	default:
+		f()
+	}
+}
+
+// Sessions returns the ids of the live sessions, sorted.
+func (s *Server) Sessions() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.sessions))
+}
+
+// Watches returns the number of armed watches. A connection that watches a
+// znode's data and its existence has one watch, another one for its children.
+func (s *Server) Watches() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watches.count()
+}
+
+// Tree lists the znodes outside /zookeeper for a person to read: a line for
+// each, sorted by path, with data and, for ephemeral nodes, the session.
+func (s *Server) Tree() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tree.String()
+}
+
+// SetSequence sets the number that the next sequential node below path will
+// have. It returns an error if there is no node at path.
+func (s *Server) SetSequence(path string, n int32) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	node := s.tree.nodes[path]
+	if node == nil {
+		return fmt.Errorf("coordtest: no node %q", path)
+	}
+	node.stat.Cversion = n
+	return nil
+}
+
+// Reap deletes the containers that have had children and have none now, as
+// the server does each minute by itself. On a frozen server it does so at the thaw.
+func (s *Server) Reap() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.do(s.reap)
+}
+
+func (s *Server) reap() {
+	for _, path := range slices.Sorted(maps.Keys(s.tree.containers)) {
+		if n := s.tree.nodes[path]; n.stat.Cversion != 0 && len(n.children) == 0 {
+			x := s.begin(0, nil)
+			x.remove(path)
+			s.commit(x)
+		}
+	}
+}
+
+// begin starts a transaction on behalf of a session.
+func (s *Server) begin(session int64, ids []identity) *txn {
+	return s.tree.begin(session, ids, time.Now().UnixMilli())
+}
+
+// commit sends the events of a transaction.
+func (s *Server) commit(x *txn) {
+	for _, ch := range x.changes {
+		s.watches.fire(ch)
+		if _, found := s.tree.containers[ch.path]; found {
+			s.wake() // it is perhaps the first one
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package coordtest
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"maps"
+	"slices"
+	"time"
+)
+
+const (
+	tick      = 2 * time.Second // sessions expire on its multiples only
+	reapEvery = time.Minute
+
+	minTimeout = 2 * tick
+	maxTimeout = 20 * tick
+)
+
+// A session outlives its connections.
+type session struct {
+	id       int64
+	password [16]byte
+	timeout  time.Duration
+	due      time.Duration // when it expires, by Server.now
+	conn     *conn         // the newest one, even if that has ended
+}
+
+// touch puts off the session's expiry.
+func (s *Server) touch(ss *session) { ss.due = roundUp(s.now()+ss.timeout, tick) }
+
+// roundUp returns the next multiple of unit after d.
+func roundUp(d, unit time.Duration) time.Duration { return (d/unit + 1) * unit }
+
+// A greeting is the first frame of a connection.
+type greeting struct {
+	zxid     int64 // the newest that the client has seen
+	timeout  time.Duration
+	session  int64
+	password []byte
+	modern   bool // it ends with a flag that says whether a read-only server would do
+}
+
+func decodeGreeting(d *decoder) greeting {
+	var g greeting
+	d.int32() // protocol version
+	g.zxid = d.int64()
+	g.timeout = time.Duration(d.int32()) * time.Millisecond
+	g.session = d.int64()
+	g.password = d.bytes()
+	g.modern = !d.bad && len(d.b) > 0
+	return g
+}
+
+// greet opens or resumes the session of a connection.
+func (s *Server) greet(c *conn, frame []byte) {
+	d := &decoder{b: frame}
+	g := decodeGreeting(d)
+	if d.bad || g.zxid > s.tree.zxid { // from the future: another server knows more
+		c.drop()
+		return
+	}
+	timeout := min(max(g.timeout, minTimeout), maxTimeout)
+	var ss *session
+	if g.session == 0 {
+		ss = s.open()
+	} else {
+		ss = s.resume(g)
+	}
+	c.greeted = true
+	e := newFrame()
+	e.int32(0)
+	if ss == nil {
+		e.int32(0)
+		e.int64(0)
+		e.bytes(make([]byte, 16))
+	} else {
+		ss.timeout, ss.conn, c.session = timeout, c, ss
+		s.touch(ss)
+		s.wake()
+		e.int32(int32(timeout / time.Millisecond))
+		e.int64(ss.id)
+		e.bytes(ss.password[:])
+	}
+	if g.modern {
+		e.bool(false)
+	}
+	c.send(e)
+	if ss == nil {
+		c.finish()
+	}
+}
+
+func (s *Server) open() *session {
+	s.tree.zxid++ // a transaction, too
+	s.last++
+	ss := &session{id: s.last}
+	rand.Read(ss.password[:]) // never fails
+	s.sessions[ss.id] = ss
+	return ss
+}
+
+// resume returns the session that a client wants to go on with, or nil. Even if
+// the password is wrong the session's present connection ends: the real server
+// checks it too late, too.
+func (s *Server) resume(g greeting) *session {
+	ss := s.sessions[g.session]
+	if ss == nil {
+		return nil
+	}
+	ss.conn.drop()
+	if subtle.ConstantTimeCompare(ss.password[:], g.password) == 0 {
+		return nil
+	}
+	return ss
+}
+
+// expireDue ends the sessions whose time has come.
+func (s *Server) expireDue(now time.Duration) {
+	for _, id := range slices.Sorted(maps.Keys(s.sessions)) {
+		if ss := s.sessions[id]; ss.due <= now {
+			s.expire(ss)
+		}
+	}
+}
+
+// expire ends a session and its connection.
+func (s *Server) expire(ss *session) {
+	ss.conn.drop()
+	s.end(ss)
+}
+
+// end ends a session: its ephemeral nodes go with it.
+func (s *Server) end(ss *session) {
+	delete(s.sessions, ss.id)
+	x := s.begin(ss.id, nil)
+	x.end()
+	s.commit(x)
+}

@@ -1,0 +1,256 @@
+package coordtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A change is what a transaction did to one node, in the terms of watch events.
+type change struct {
+	kind zk.EventType // created, deleted or data changed
+	path string
+}
+
+// An op is one request to change the tree, or one part of a multi.
+type op struct {
+	code    opcode
+	path    string
+	data    []byte
+	acl     []zk.ACL
+	flags   int32
+	version int32
+}
+
+// A result is what an op that succeeded replies. Which parts count depends on the op.
+type result struct {
+	path string
+	stat zk.Stat
+}
+
+// decodeOp reads the fields of a request to change the tree.
+func decodeOp(c opcode, d *decoder) op {
+	o := op{code: c, path: d.string()}
+	switch c {
+	case opCreate, opCreate2, opCreateContainer, opCreateTTL:
+		o.data, o.acl, o.flags = d.bytes(), d.acls(), d.int32()
+		if c == opCreateTTL {
+			d.int64()
+		}
+	case opDelete, opCheck:
+		o.version = d.int32()
+	case opSetData:
+		o.data, o.version = d.bytes(), d.int32()
+	case opSetACL:
+		o.acl, o.version = d.acls(), d.int32()
+	default:
+		d.bad = true
+	}
+	return o
+}
+
+// A txn is a transaction in progress. Its ops take effect at once and can be undone.
+type txn struct {
+	*tree
+	session int64
+	ids     []identity
+	now     int64 // milliseconds since 1970
+	changes []change
+	undo    []func()
+
+	// counters has the parents' next sequence numbers as this transaction
+	// sees them, which may have wrapped around: the tree never stores a
+	// smaller one (see create).
+	counters map[*node]int32
+}
+
+// begin starts a transaction; it uses up a zxid even if it fails.
+func (t *tree) begin(session int64, ids []identity, now int64) *txn {
+	t.zxid++
+	return &txn{tree: t, session: session, ids: ids, now: now, counters: make(map[*node]int32)}
+}
+
+func (x *txn) rollback() {
+	for _, f := range slices.Backward(x.undo) {
+		f()
+	}
+	x.undo, x.changes = nil, nil
+}
+
+// apply carries out one op. If it fails it has changed nothing.
+func (x *txn) apply(o op) (result, code) {
+	switch o.code {
+	case opCreate, opCreate2, opCreateContainer, opCreateTTL:
+		return x.create(o)
+	case opDelete:
+		return x.delete(o)
+	}
+	if !validPath(o.path) {
+		return result{}, errBadArguments
+	}
+	switch o.code {
+	case opSetData:
+		return x.setData(o)
+	case opSetACL:
+		return x.setACL(o)
+	case opCheck:
+		n, c := x.lookup(o.path, x.ids, zk.PermRead)
+		if c == ok {
+			c = agree(o.version, n.stat.Version)
+		}
+		return result{}, c
+	}
+	return result{}, errUnimplemented
+}
+
+func (x *txn) create(o op) (result, code) {
+	if o.flags < 0 || o.flags > 6 {
+		return result{}, errBadArguments
+	}
+	if o.code == opCreateTTL || o.flags >= zk.FlagTTL { // off in a server as installed
+		return result{}, errUnimplemented
+	}
+	if !strings.Contains(o.path, "/") || strings.Contains(o.path, "\x00") {
+		return result{}, errBadArguments
+	}
+	acl, c := resolve(o.acl, x.ids)
+	if c != ok {
+		return result{}, c
+	}
+	dir, _ := split(o.path)
+	parent, c := x.lookup(dir, x.ids, zk.PermCreate)
+	if c != ok {
+		return result{}, c
+	}
+	seq, seen := x.counters[parent]
+	if !seen {
+		seq = parent.stat.Cversion
+	}
+	path := o.path
+	if o.flags == zk.FlagSequence || o.flags == zk.FlagEphemeralSequential {
+		path += fmt.Sprintf("%010d", seq)
+	}
+	switch {
+	case !validPath(path):
+		return result{}, errBadArguments
+	case x.nodes[path] != nil:
+		return result{}, errNodeExists
+	case parent.ephemeral():
+		return result{}, errNoChildren
+	}
+
+	n := &node{data: o.data, acl: acl}
+	n.stat = zk.Stat{Czxid: x.zxid, Mzxid: x.zxid, Pzxid: x.zxid, Ctime: x.now, Mtime: x.now}
+	switch {
+	case o.code == opCreateContainer:
+		n.stat.EphemeralOwner = containerOwner
+	case o.flags == zk.FlagEphemeral || o.flags == zk.FlagEphemeralSequential:
+		n.stat.EphemeralOwner = x.session
+	}
+	old := parent.stat
+	x.undo = append(x.undo, func() {
+		x.detach(path)
+		parent.stat = old
+	})
+	x.attach(path, n)
+	x.counters[parent] = seq + 1
+	if seq+1 > old.Cversion { // not when it has wrapped: the last number sticks
+		parent.stat.Cversion, parent.stat.Pzxid = seq+1, x.zxid
+	}
+	x.changes = append(x.changes, change{zk.EventNodeCreated, path})
+	return result{path, n.visible()}, ok
+}
+
+func (x *txn) delete(o op) (result, code) {
+	if !strings.Contains(o.path, "/") || strings.Contains(o.path, "\x00") {
+		return result{}, errBadArguments
+	}
+	switch o.path {
+	case "/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config":
+		return result{}, errBadArguments
+	}
+	dir, _ := split(o.path)
+	if _, c := x.lookup(dir, x.ids, zk.PermDelete); c != ok {
+		return result{}, c
+	}
+	n := x.nodes[o.path]
+	if n == nil {
+		return result{}, errNoNode
+	}
+	if c := agree(o.version, n.stat.Version); c != ok {
+		return result{}, c
+	}
+	if len(n.children) > 0 {
+		return result{}, errNotEmpty
+	}
+	x.remove(o.path)
+	return result{}, ok
+}
+
+// remove deletes a node that has no children.
+func (x *txn) remove(path string) {
+	dir, _ := split(path)
+	parent := x.nodes[dir]
+	n, old := x.detach(path), parent.stat.Pzxid
+	parent.stat.Pzxid = x.zxid
+	x.undo = append(x.undo, func() {
+		parent.stat.Pzxid = old
+		x.attach(path, n)
+	})
+	x.changes = append(x.changes, change{zk.EventNodeDeleted, path})
+}
+
+func (x *txn) setData(o op) (result, code) {
+	n, c := x.lookup(o.path, x.ids, zk.PermWrite)
+	if c == ok {
+		c = agree(o.version, n.stat.Version)
+	}
+	if c != ok {
+		return result{}, c
+	}
+	data, stat := n.data, n.stat
+	x.undo = append(x.undo, func() {
+		n.data = data
+		n.stat.Version, n.stat.Mtime, n.stat.Mzxid = stat.Version, stat.Mtime, stat.Mzxid
+	})
+	n.data = o.data
+	n.stat.Version, n.stat.Mtime, n.stat.Mzxid = stat.Version+1, x.now, x.zxid
+	x.changes = append(x.changes, change{zk.EventNodeDataChanged, o.path})
+	return result{o.path, n.visible()}, ok
+}
+
+// setACL is never part of a multi, so it need not be undone.
+func (x *txn) setACL(o op) (result, code) {
+	acl, c := resolve(o.acl, x.ids)
+	if c != ok {
+		return result{}, c
+	}
+	n, c := x.lookup(o.path, x.ids, zk.PermAdmin)
+	if c == ok {
+		c = agree(o.version, n.stat.Aversion)
+	}
+	if c != ok {
+		return result{}, c
+	}
+	n.acl = acl
+	n.stat.Aversion++
+	return result{o.path, n.visible()}, ok
+}
+
+// end deletes the ephemeral nodes of the session.
+func (x *txn) end() {
+	for _, path := range slices.Sorted(maps.Keys(x.ephemerals[x.session])) {
+		x.remove(path)
+	}
+}
+
+// agree compares the version that a request expects with what there is.
+func agree(want, have int32) code {
+	if want != -1 && want != have {
+		return errBadVersion
+	}
+	return ok
+}
