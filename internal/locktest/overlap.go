@@ -89,14 +89,20 @@ func NoOverlap(t *testing.T, s Subject) {
 		runs = 20
 	}
 	for _, T := range []time.Duration{4 * time.Second, 6 * time.Second} {
-		for _, x := range cuts {
-			for _, late := range []bool{false, true} {
-				name := fmt.Sprintf("T=%v, %s, healed %s expiry", T, x.name, map[bool]string{false: "before", true: "after"}[late])
+		for _, late := range []bool{false, true} {
+			run := func(name string, f func(t *testing.T, y *tally)) {
+				name = fmt.Sprintf("T=%v, %s, healed %s expiry", T, name, map[bool]string{false: "before", true: "after"}[late])
 				t.Run(name, func(t *testing.T) {
 					if !Stress {
 						t.Parallel() // they mostly wait
 					}
 					var y tally
+					f(t, &y)
+					t.Logf("smallest margin of %d: %v", y.runs, y.least.Round(time.Millisecond))
+				})
+			}
+			for _, x := range cuts {
+				run(x.name, func(t *testing.T, y *tally) {
 					var wg sync.WaitGroup
 					for i := range runs {
 						w := on(t, s, ensemble.Shared(t))
@@ -107,11 +113,10 @@ func NoOverlap(t *testing.T, s Subject) {
 						})
 					}
 					wg.Wait()
-					t.Logf("smallest margin of %d: %v", y.runs, y.least.Round(time.Millisecond))
 				})
 			}
+			run("server frozen", func(t *testing.T, y *tally) { frozen(t, s, y, T, runs, late) })
 		}
-		t.Run(fmt.Sprintf("T=%v, server frozen", T), func(t *testing.T) { frozen(t, s, T, runs) })
 	}
 }
 
@@ -156,9 +161,8 @@ func (w *World) follow(ch <-chan struct{}) <-chan time.Time {
 
 // frozen stops a follower, with holders who know no other server. The leader
 // ends their sessions, and contenders with other servers get the locks.
-func frozen(t *testing.T, s Subject, T time.Duration, runs int) {
+func frozen(t *testing.T, s Subject, y *tally, T time.Duration, runs int, late bool) {
 	e := ensemble.New(t, &ensemble.Options{Nodes: 3})
-	var y tally
 	for done := 0; done < runs; done += 10 {
 		ice := e.Followers()[0]
 		var others []string
@@ -168,8 +172,7 @@ func frozen(t *testing.T, s Subject, T time.Duration, runs int) {
 			}
 		}
 		cold, thaw := make(chan struct{}), make(chan struct{})
-		var ready, over sync.WaitGroup
-		var melted sync.WaitGroup
+		var ready, melted, over sync.WaitGroup
 		for i := range min(10, runs-done) {
 			w := on(t, s, e)
 			w.Dir += fmt.Sprint("-", i)
@@ -183,7 +186,7 @@ func frozen(t *testing.T, s Subject, T time.Duration, runs int) {
 					ready.Done()
 					<-cold
 					return func() { melted.Done(); <-thaw }
-				}, true))
+				}, late))
 			})
 		}
 		ready.Wait()
@@ -194,5 +197,4 @@ func frozen(t *testing.T, s Subject, T time.Duration, runs int) {
 		close(thaw)
 		over.Wait()
 	}
-	t.Logf("smallest margin of %d: %v", y.runs, y.least.Round(time.Millisecond))
 }
