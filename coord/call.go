@@ -131,7 +131,7 @@ func (s *Session) dismiss(err error) {
 	defer s.calls.Done()
 	switch {
 	case errors.Is(err, zk.ErrSessionExpired):
-		s.c.over(s, ErrExpired)
+		s.c.over(s, errEnsemble)
 	case errors.Is(err, zk.ErrSessionMoved):
 		s.hangUp() // this connection is no longer the session's
 	}

@@ -90,7 +90,7 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 	c.session = c.newSession()
 	c.mu.Unlock()
 	if err := c.await(ctx); err != nil {
-		_ = c.Close() // never fails
+		c.close(false)
 		return nil, &Error{Op: "dial", Err: fmt.Errorf("%w (%w)", err, c.ring.report())}
 	}
 	return c, nil
@@ -135,25 +135,30 @@ func (c *Client) await(ctx context.Context) error {
 // takes two seconds at the most, plus the time that functions of the program
 // take to which c was given, and returns nil.
 func (c *Client) Close() error {
+	c.close(true)
+	return nil
+}
+
+// close does the work of Close, with a goodbye to the ensemble or without.
+func (c *Client) close(goodbye bool) {
 	c.mu.Lock()
 	if c.life.Err() != nil {
 		c.mu.Unlock()
 		<-c.closed
-		return nil
+		return
 	}
 	s := c.session
-	s.end(ErrClosed) // first of all: this is what holders wait for
+	s.finish(ErrClosed) // first of all: this is what holders wait for
 	c.end(ErrClosed)
 	c.set(Closed)
 	c.mu.Unlock()
 
+	c.loop.Close(ErrClosed) // it would ask, in vain and without a pause
 	c.tasks.Wait()
-	s.bury()
+	s.bury(goodbye)
 	c.sessions.Wait()
-	c.loop.Close(ErrClosed)
 	c.report.close()
 	close(c.closed)
-	return nil
 }
 
 // State returns the state of c's session and a channel that is closed when that
@@ -186,13 +191,18 @@ func (c *Client) Await(ctx context.Context) (*Session, error) {
 		s.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
 		case <-s.life.Done():
-			if err := s.Err(); errors.Is(err, ErrClosed) {
-				return nil, err
-			}
 		case <-up:
+		}
+		// Of several that are ready the select takes any.
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		switch err := s.Err(); {
+		case err == nil:
 			return s, nil
+		case errors.Is(err, ErrClosed):
+			return nil, err
 		}
 	}
 }
@@ -241,14 +251,11 @@ func (c *Client) over(s *Session, cause error) {
 		c.mu.Unlock()
 		return
 	}
-	s.end(cause)
+	s.finish(cause)
 	c.set(Expired)
 	c.loop.Suspend()
 	c.session = c.newSession()
-	c.sessions.Go(func() {
-		s.hangUp()
-		s.bury()
-	})
+	c.sessions.Go(func() { s.bury(false) })
 	c.mu.Unlock()
 	c.report.expired(s.ID(), cause)
 }

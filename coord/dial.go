@@ -105,7 +105,15 @@ func (h hosts) Connected()          {} // not a proof of anything: see Session.h
 // library would then refuse requests and sleep for a second. Once the session is
 // over it always does: that is the way by which the library's loop ends.
 func (h hosts) Next() (server string, retryStart bool) {
-	return h.s.c.ring.turn(), h.s.life.Err() != nil
+	over := h.s.life.Err() != nil
+	if over {
+		select {
+		case <-h.s.idle:
+		default:
+			close(h.s.idle)
+		}
+	}
+	return h.s.c.ring.turn(), over
 }
 
 // dial opens one connection for the session's conn, under a tap, unless the
@@ -114,11 +122,11 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	s.mu.Lock()
 	t, established := s.timeout, s.id != 0
 	s.mu.Unlock()
-	budget := t.greeting()
+	budget, calm := t.greeting(), t.greeting()/4
 	if !established { // no lease runs out
-		budget = t.silence()
+		budget, calm = t.silence(), time.Second
 	}
-	if d := s.c.ring.pause(min(time.Second, budget)); d > 0 {
+	if d := s.c.ring.pause(min(time.Second, calm)); d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {

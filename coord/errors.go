@@ -12,7 +12,7 @@ import (
 // Why a [Hold] or a stream is over. Test for these with [errors.Is].
 var (
 	ErrReleased  = errors.New("coord: released")                                     // by its owner
-	ErrExpired   = fmt.Errorf("coord: %w", zk.ErrSessionExpired)                     // with the session
+	ErrExpired   = errors.New("coord: session over")                                 // by the word of the ensemble, or for want of it
 	ErrDeleted   = errors.New("coord: znode deleted by someone else")                // perhaps by an operator
 	ErrRevoked   = errors.New("coord: revoked by another client")                    // asked to give way
 	ErrLocked    = errors.New("coord: locked by someone else")                       // the answer to a try
@@ -20,6 +20,9 @@ var (
 	ErrExhausted = errors.New("coord: sequence numbers of the directory used up; " + // no order is left
 		"delete it when nobody uses it, and it starts again at zero")
 )
+
+// errEnsemble is the ErrExpired that the ensemble declares.
+var errEnsemble = fmt.Errorf("%w: expired by the ensemble", ErrExpired)
 
 // An Error says which operation failed, and on what path.
 type Error struct {

@@ -49,12 +49,16 @@ type Hold struct {
 func (h *Hold) Acquired() <-chan struct{} { return h.acquired }
 
 // Lost returns a channel that is closed when h was held and can no longer be
-// relied on, though it was not released: stop now. It is closed before the
-// ensemble can let another have what h held. That promise can not be kept for a
-// program that does not run, because it is stopped or its machine sleeps; what
-// it then still writes is what [Hold.Token] and [Hold.Guard] are for.
+// relied on, though it was not released: stop now.
 //
-// A Hold that is released first is never lost.
+// If the link to the ensemble breaks, it is closed before the ensemble can let
+// another have what h held. That can not be promised to a program that does not
+// run, because it is stopped or its machine sleeps, nor if somebody deletes the
+// znode or closes the session by hand, of which the next holder may hear first.
+// What a holder then still writes is what [Hold.Token] and [Hold.Guard] are for.
+//
+// A Hold that is released first is never lost. After a loss Done soon closes as
+// well: a select over both should look at Done only until h is acquired.
 func (h *Hold) Lost() <-chan struct{} { return h.lost }
 
 // Done returns a channel that is closed when h is over: nothing more will happen
@@ -108,6 +112,10 @@ func (h *Hold) Until() time.Time {
 // long as parent and h do: call it once for each piece of work.
 func (h *Hold) Context(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
+	if h.work.Err() != nil {
+		cancel(context.Cause(h.work))
+		return ctx
+	}
 	stop := context.AfterFunc(h.work, func() { cancel(context.Cause(h.work)) })
 	context.AfterFunc(ctx, func() { stop() }) // so that h forgets it when parent ends
 	return ctx
@@ -120,10 +128,13 @@ func (h *Hold) Token() Token {
 	return h.token
 }
 
-// Guard returns a request to be put first in a Multi on [Client.Conn]: the rest
-// is then carried out only while h's znode exists, that is, while nobody else
-// can hold what h holds, and else fails with zk.ErrNoNode. It must not be
-// modified. Until h is acquired it is a guard that lets nothing pass.
+// Guard returns a request to be put first in a Multi: the rest is then carried
+// out only while h's znode exists, that is, while nobody else can hold what h
+// holds. Otherwise the Multi and its first result have the error zk.ErrNoNode.
+// Until h is acquired the guard lets nothing pass.
+//
+// The Multi can be made on [Client.Conn], which does not know of contexts, or
+// through [Call] with [Client.Session]. Its paths are full ones.
 func (h *Hold) Guard() *zk.CheckVersionRequest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,6 +225,12 @@ func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
 
 func (h *Hold) finish(cause error) {
 	err := h.settle(cause, false)
+	h.mu.Lock()
+	s := h.session
+	h.mu.Unlock()
+	if s != nil {
+		s.forget(h)
+	}
 	h.c.report.hold(h.c.report.trace.Done, slog.LevelDebug, "over", h.op, h.path, errors.Unwrap(err))
 	close(h.done)
 }
@@ -233,13 +250,9 @@ func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 		return err
 	}
 	h := k.h
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.err != nil {
-		return h.err
+	if err := s.grant(h, node, token); err != nil {
+		return err
 	}
-	h.session, h.node, h.token = s, node, token
-	close(h.acquired)
 	h.c.report.acquired(h.op, h.path, token)
 	return nil
 }

@@ -16,9 +16,10 @@ import (
 const maxCalls = 8
 
 // A Session is one session of a [Client], from the first attempt to open it
-// until it is over for good: for those who write recipes. What was asked for in
-// one session can not happen in another, because each has a connection of its
-// own, which is thrown away with it.
+// until it is over for good: for those who write recipes, or make requests of
+// their own with [Call] and [Retry]. What was asked for in one session can not
+// happen in another, because each has a connection of its own, which is thrown
+// away with it.
 //
 // A session is over when the ensemble says so, when nothing has been heard for
 // 0.64 of its timeout, although the ensemble may then still keep it for a while,
@@ -28,8 +29,9 @@ type Session struct {
 	conn  *zk.Conn
 	over  <-chan zk.Event         // closed by conn when its goroutines have ended
 	life  context.Context         // ends when the session is over, and says why
-	end   context.CancelCauseFunc // ends life; called with c.mu held
+	end   context.CancelCauseFunc // ends life; called by finish
 	slots chan struct{}           // one token for each request with conn
+	idle  chan struct{}           // closed when conn, after the end, looks for a server again
 	known bool                    // has been established; guarded by c.mu
 
 	mu      sync.Mutex
@@ -40,6 +42,7 @@ type Session struct {
 	tap     *tap          // the newest connection, if there has been one
 	up      chan struct{} // closed while requests may be made
 	isUp    bool
+	holds   map[*Hold]struct{}
 	calls   sync.WaitGroup // requests with conn; added to with mu held while life lasts
 }
 
@@ -48,8 +51,10 @@ func (c *Client) newSession() *Session {
 	s := &Session{
 		c:       c,
 		slots:   make(chan struct{}, maxCalls),
+		idle:    make(chan struct{}),
 		timeout: term(c.opts.SessionTimeout),
 		up:      make(chan struct{}),
+		holds:   make(map[*Hold]struct{}),
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	var err error
@@ -67,6 +72,15 @@ func (s *Session) ID() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id
+}
+
+// Timeout returns for how long the ensemble keeps the session without hearing
+// from the client: what was asked for and, once it is established, what was
+// granted.
+func (s *Session) Timeout() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Duration(s.timeout)
 }
 
 // Over returns a channel that is closed when the session is over.
@@ -99,10 +113,56 @@ func (s *Session) check() error {
 	return s.Err()
 }
 
+// finish ends the life of s, and tells first of all those who hold something in
+// it: whoever sees a request fail because the session is over finds Lost closed.
+// It is called with c.mu held, so that there is a next session for those who
+// look for it, and takes s.mu, so that no request is admitted and no hold is
+// granted any more when it returns.
+func (s *Session) finish(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.holds {
+		h.lose(cause)
+	}
+	s.end(cause)
+}
+
+// grant makes h held in s, unless s is over or h is.
+func (s *Session) grant(h *Hold, node string, token Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.Err(); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return h.err
+	}
+	h.session, h.node, h.token = s, node, token
+	s.holds[h] = struct{}{}
+	close(h.acquired)
+	return nil
+}
+
+// forget notes that h is over.
+func (s *Session) forget(h *Hold) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.holds, h)
+}
+
 // event is go-zookeeper's callback. It must not block.
 func (s *Session) event(ev zk.Event) {
 	switch {
-	case s.life.Err() != nil, ev.Type == zk.EventNotWatching: // nothing new
+	case s.life.Err() != nil:
+		if ev.Type == zk.EventSession && ev.State == zk.StateDisconnected {
+			// Perhaps the library's Close is under way, and has told the loop to
+			// end but not yet put the request into the queue that the loop
+			// empties last. It would wait a second for nothing.
+			time.Sleep(time.Millisecond)
+		}
+	case ev.Type == zk.EventNotWatching: // nothing new
 	case ev.Type != zk.EventSession:
 		s.c.loop.Event(ev)
 	case ev.State == zk.StateHasSession:
@@ -110,7 +170,7 @@ func (s *Session) event(ev zk.Event) {
 	case ev.State == zk.StateDisconnected:
 		s.suspended()
 	case ev.State == zk.StateExpired:
-		s.c.over(s, ErrExpired)
+		s.c.over(s, errEnsemble)
 	}
 }
 
@@ -135,7 +195,7 @@ func (s *Session) greeted(t *tap, id int64, timeout term, asked time.Time) error
 	s.mu.Unlock()
 	if known != 0 && id != known {
 		// Some servers give out a new session in place of a word of refusal.
-		s.c.over(s, ErrExpired)
+		s.c.over(s, errEnsemble)
 	}
 	return s.Err()
 }
@@ -225,13 +285,15 @@ func (s *Session) watchLease() {
 		// A timer goes by the monotonic clock; looking up from time to time
 		// notices that the machine has slept.
 		wait := min(t.lease()-age, t.heartbeat()/2)
-		switch {
-		case !up || tap == hung:
-		case age >= t.silence():
-			hung = tap
-			tap.hangUp()
-		default:
-			wait = min(wait, t.silence()-age)
+		if up && tap != hung {
+			// A request that stays without an answer while heartbeats are
+			// answered has been lost, and its reply will not come.
+			quiet := max(age, tap.waiting())
+			if quiet >= t.silence() {
+				hung = tap
+				tap.hangUp()
+			}
+			wait = min(wait, t.silence()-quiet)
 		}
 		timer.Reset(max(wait, time.Millisecond))
 	}
@@ -247,19 +309,31 @@ func (s *Session) hangUp() {
 	}
 }
 
-// bury waits for what is left of a session that is over, and says goodbye to the
-// ensemble if the connection still stands.
-func (s *Session) bury() {
+// bury waits for what is left of a session that is over. If goodbye is set and
+// the connection stands, it tells the ensemble first.
+func (s *Session) bury(goodbye bool) {
 	answered := make(chan struct{})
 	go func() {
 		s.calls.Wait()
 		close(answered)
 	}()
-	timer := time.NewTimer(time.Second)
-	defer timer.Stop()
+	patience, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s.mu.Lock()
+	goodbye = goodbye && s.isUp
+	s.mu.Unlock()
+	if !goodbye {
+		// The library takes its leave in any case, and waits a second for an
+		// answer, unless it is then about to dial.
+		s.hangUp()
+		select {
+		case <-s.idle:
+		case <-patience.Done():
+		}
+	}
 	select {
 	case <-answered: // some kinds of request must not be with the library while it closes
-	case <-timer.C:
+	case <-patience.Done():
 	}
 	s.conn.Close() // takes a second at the most
 	s.hangUp()

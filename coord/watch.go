@@ -47,3 +47,5 @@ func (s source) Request(f func(event.Conn) error) error {
 }
 
 func (s source) Refused(err error) bool { return Refused(err) }
+
+func (s source) Ended(path string, cause error) error { return &Error{"watch", path, cause} }

@@ -48,7 +48,7 @@ func (l *Loop) subscribe(sub *subscription) {
 	}
 	e.subs[sub] = struct{}{}
 	sub.stop = context.AfterFunc(sub.ctx, func() {
-		sub.out.Close(context.Cause(sub.ctx))
+		sub.out.Close(l.source.Ended(sub.as, context.Cause(sub.ctx)))
 		l.inbox.post(func() { l.unsubscribe(sub) })
 	})
 	if e.have {
@@ -81,7 +81,7 @@ func (l *Loop) drop(e *entry) bool {
 func (l *Loop) end(e *entry, err error) {
 	for sub := range e.subs {
 		sub.stop()
-		sub.out.Close(err)
+		sub.out.Close(l.source.Ended(sub.as, err))
 	}
 	clear(e.subs)
 	l.drop(e)
@@ -178,13 +178,21 @@ func (l *Loop) start() {
 }
 
 func (l *Loop) read(e *entry, arm bool, epoch int) {
-	var snap Snapshot
-	var armed watch
-	err := l.source.Request(func(c Conn) (err error) {
-		snap, armed, err = read(c, e.path, e.kind, arm)
+	type reading struct {
+		snap  Snapshot
+		armed watch
+	}
+	got := make(chan reading, 1) // Request may leave f behind and return
+	err := l.source.Request(func(c Conn) error {
+		snap, armed, err := read(c, e.path, e.kind, arm)
+		got <- reading{snap, armed}
 		return err
 	})
-	l.inbox.force(func() { l.result(e, snap, armed, err, epoch) })
+	var r reading
+	if err == nil {
+		r = <-got
+	}
+	l.inbox.force(func() { l.result(e, r.snap, r.armed, err, epoch) })
 }
 
 func (l *Loop) result(e *entry, snap Snapshot, armed watch, err error, epoch int) {

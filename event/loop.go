@@ -35,11 +35,15 @@ type Loop struct {
 type Source interface {
 	// Request calls f with a connection once a session is established, and
 	// returns its error; or an error of its own if there can be no connection
-	// any more. It may block; each call is on a goroutine of its own.
+	// any more. It may block; each call is on a goroutine of its own. If it
+	// returns an error, f may be running still.
 	Request(f func(Conn) error) error
 	// Refused reports whether err is the ensemble's answer, and no accident of
 	// the connection after which it makes sense to ask again.
 	Refused(err error) bool
+	// Ended returns what a stream on path, as its subscriber wrote it, shall
+	// say of its end for the reason cause.
+	Ended(path string, cause error) error
 }
 
 // NewLoop starts a loop that reads from source.
@@ -55,20 +59,19 @@ func NewLoop(source Source) *Loop {
 	return l
 }
 
-// Watch follows kind at the absolute path until ctx ends; the stream's error is
-// then ctx's cause. Snapshots call the path as. It does not return early for an
-// ensemble out of reach: the stream has its first value when there is one.
+// Watch follows kind at the absolute path until ctx ends. Snapshots call the
+// path as. The stream has its first value when the ensemble has given one.
 func (l *Loop) Watch(ctx context.Context, path, as string, kind Kind) *Stream[Snapshot] {
 	if kind < Presence || kind > life {
-		return Ended[Snapshot](fmt.Errorf("event: watch %s: invalid kind %d", as, kind))
+		return Ended[Snapshot](l.source.Ended(as, fmt.Errorf("event: invalid kind %d", kind)))
 	}
 	if ctx.Err() != nil {
-		return Ended[Snapshot](context.Cause(ctx))
+		return Ended[Snapshot](l.source.Ended(as, context.Cause(ctx)))
 	}
 	s, p := NewStream[Snapshot]()
 	sub := &subscription{key: key{path, kind}, ctx: ctx, as: as, out: p}
 	if !l.inbox.post(func() { l.subscribe(sub) }) {
-		p.Close(l.inbox.cause())
+		p.Close(l.source.Ended(as, l.inbox.cause()))
 	}
 	return s
 }

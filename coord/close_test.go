@@ -1,0 +1,233 @@
+package coord_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// closing is how long Close may take at the most.
+const closing = 2*time.Second + soon
+
+// R47: a closed client says so at once, whatever is asked of it.
+func TestClosedClient(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{})
+		s, before := c.Session(), c.Expired()
+		must(t, c.Close())
+		w.within(0, "a closed client", func() {
+			for range 50 { // a select that has a choice takes any
+				for _, wait := range waits {
+					err := wait.wait(bg, c)
+					if wait.name == "Release" {
+						if err != nil { // it was over already
+							t.Errorf("Release: %v", err)
+						}
+						continue
+					}
+					if !errors.Is(err, coord.ErrClosed) || errors.Is(err, coord.ErrExpired) {
+						t.Errorf("%s: %v, want ErrClosed", wait.name, err)
+					}
+				}
+			}
+			h := coord.NewHold(c, "hold", "/a", func(*coord.Keeper) error {
+				t.Error("a hold ran on a closed client")
+				return nil
+			})
+			if err := h.Wait(); !errors.Is(err, coord.ErrClosed) || !isClosed(h.Done()) || isClosed(h.Acquired()) || isClosed(h.Lost()) {
+				t.Errorf("hold: %v, want it over with ErrClosed", err)
+			}
+			if c.Go(func(context.Context) { t.Error("Go ran") }) {
+				t.Error("Go = true")
+			}
+			if state, _ := c.State(); state != coord.Closed {
+				t.Errorf("state %v", state)
+			}
+			if !isClosed(before) || !isClosed(c.Expired()) || !isClosed(s.Over()) || c.Session() != s {
+				t.Error("the session is not over")
+			}
+			if err := s.Err(); !errors.Is(err, coord.ErrClosed) {
+				t.Errorf("Session.Err = %v", err)
+			}
+			if _, _, err := c.Conn().Get("/"); err == nil {
+				t.Error("the Conn answers")
+			}
+		})
+	})
+}
+
+// Close takes two seconds at the most in every state of the connection, with
+// requests in flight and without; called again and at the same time it returns
+// when all is done. That no goroutine is left the bubble checks.
+func TestCloseInEveryState(t *testing.T) {
+	conds := append(conditions[:len(conditions):len(conditions)], conditions[0])
+	conds[len(conds)-1].name, conds[len(conds)-1].cause = "connected", func(*world, *coordtest.Link, *coord.Client) {}
+	for _, cond := range conds {
+		for _, calls := range []int{0, 1, 7, 50} {
+			t.Run(fmt.Sprintf("%s, %d calls", cond.name, calls), func(t *testing.T) {
+				bubble(t, func(w *world) {
+					l := w.line()
+					c := w.client(l, coord.Options{})
+					var wg sync.WaitGroup
+					cond.cause(w, l, c)
+					start := time.Now()
+					ended := func(what string, err error) {
+						if !errors.Is(err, coord.ErrClosed) && !isServed(cond.name, err) {
+							t.Errorf("%s: %v, want ErrClosed", what, err)
+						}
+						if since := time.Since(start); since > soon {
+							t.Errorf("%s ended %v after Close", what, since)
+						}
+					}
+					for i := range calls {
+						wg.Go(func() {
+							_, err := coord.Read(bg, c, exists("/"))
+							ended("Read", err)
+						})
+						wg.Go(func() {
+							_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+								return conn.CreateContainer(fmt.Sprintf("/x%d", i), nil, zk.FlagContainer, zk.WorldACL(zk.PermAll))
+							})
+							ended("Call", err)
+						})
+						wg.Go(func() {
+							s := c.Watch(bg, fmt.Sprintf("/w%d", i), event.Data)
+							<-s.Done()
+							ended("Watch", s.Err())
+						})
+						if i < 3 { // the program's own, outside our count
+							wg.Go(func() { c.Conn().Get("/") })
+						}
+					}
+					synctest.Wait()
+					start = time.Now()
+					for range 3 {
+						wg.Go(func() { w.within(closing, "Close", func() { must(t, c.Close()) }) })
+					}
+					wg.Wait()
+					if state, _ := c.State(); state != coord.Closed {
+						t.Errorf("state %v", state)
+					}
+					w.within(0, "Close again", func() { must(t, c.Close()) })
+				})
+			})
+		}
+	}
+}
+
+// isServed reports whether an error is what a request may get where the server
+// answers.
+func isServed(cond string, err error) bool { return cond == "connected" && err == nil }
+
+// What can not be told to the ensemble takes no time: without a connection
+// Close does not wait.
+func TestCloseDoesNotWaitForNothing(t *testing.T) {
+	for _, cond := range conditions {
+		if cond.up {
+			continue
+		}
+		t.Run(cond.name, func(t *testing.T) {
+			for range 20 {
+				bubble(t, func(w *world) {
+					l := w.line()
+					c := w.client(l, coord.Options{})
+					cond.cause(w, l, c)
+					w.within(soon, "Close", func() { c.Close() })
+				})
+			}
+		})
+	}
+}
+
+// Closing a connected client ends its session, and the ephemeral nodes in it, at
+// once, be there requests in flight or not (R28).
+func TestCloseEndsTheSessionAtOnce(t *testing.T) {
+	for _, calls := range []int{0, 1, 5, 40} {
+		bubble(t, func(w *world) {
+			c := w.client(w.line(), coord.Options{})
+			create(t, c, "/mine", "", zk.FlagEphemeral)
+			var wg sync.WaitGroup
+			for i := range calls {
+				wg.Go(func() {
+					coord.Call(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+						return conn.Create(fmt.Sprintf("/e%d", i), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+					})
+				})
+			}
+			w.within(soon, "Close", func() { c.Close() })
+			if tree := w.Tree(); strings.Contains(tree, "/") || len(w.Sessions()) != 0 {
+				t.Errorf("with %d calls: sessions %x, tree\n%s", calls, w.Sessions(), tree)
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// The library, closed while a server hangs in the handshake, comes back to life
+// when the server does: it takes up the session again, carries out what was
+// queued and keeps on pinging. The client must not.
+func TestNoZombieAfterClose(t *testing.T) {
+	for _, expired := range []bool{false, true} {
+		for _, calls := range []int{1, 16, 40} {
+			bubble(t, func(w *world) {
+				l := w.line()
+				c := w.client(l, coord.Options{})
+				thaw := w.Freeze()
+				l.Reset()
+				if expired {
+					w.await(c, coord.Expired)
+				} else {
+					w.await(c, coord.Suspended)
+				}
+				time.Sleep(100 * time.Millisecond) // virtual: amid the handshake
+				for i := range calls {
+					go c.Conn().Create(fmt.Sprintf("/zombie%d", i), nil, 0, zk.WorldACL(zk.PermAll))
+					go coord.Call(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+						return conn.Create(fmt.Sprintf("/undead%d", i), nil, 0, zk.WorldACL(zk.PermAll))
+					})
+				}
+				synctest.Wait()
+				w.within(closing, "Close", func() { c.Close() })
+				thaw()
+				time.Sleep(time.Minute) // virtual: any session of ours that nobody keeps alive is over
+				if len(w.Sessions()) != 0 || strings.Contains(w.Tree(), "/") {
+					t.Errorf("expired %v, %d calls: sessions %x, tree\n%s", expired, calls, w.Sessions(), w.Tree())
+				}
+			})
+		}
+	}
+}
+
+// Close can be called while the session is being opened anew, at any moment.
+func TestCloseAmidReconnect(t *testing.T) {
+	for i := range 200 {
+		bubble(t, func(w *world) {
+			l := w.line()
+			c := w.client(l, coord.Options{})
+			create(t, c, "/a", "", 0)
+			s := c.Watch(bg, "/a", event.Data)
+			<-s.Updates()
+			if i%2 == 0 {
+				w.Expire(c.Session().ID())
+			} else {
+				l.Reset()
+			}
+			time.Sleep(time.Duration(i) * time.Microsecond) // virtual
+			w.within(closing, "Close", func() { c.Close() })
+			if !errors.Is(s.Err(), coord.ErrClosed) {
+				t.Errorf("stream: %v", s.Err())
+			}
+		})
+	}
+}

@@ -1,0 +1,258 @@
+package coord_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// A history is what the hooks of a Trace were told.
+type history struct {
+	mu   sync.Mutex
+	said []string
+	ids  []int64
+}
+
+func (h *history) add(id int64, format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.said = append(h.said, fmt.Sprintf(format, args...))
+	h.ids = append(h.ids, id)
+}
+
+func (h *history) trace() *coord.Trace {
+	return &coord.Trace{
+		Connected: func(_ string, id int64, _ time.Duration) { h.add(id, "connected") },
+		Suspended: func(_ string, id int64) { h.add(id, "suspended") },
+		Expired:   func(id int64, _ error) { h.add(id, "expired") },
+	}
+}
+
+// After an expiry there is a new session; the channel of the old one is closed
+// and that of the new one is not, and states follow each other in order (R22).
+func TestNewSessionAfterExpiry(t *testing.T) {
+	for name, end := range map[string]func(w *world, l *coordtest.Link, c *coord.Client){
+		"told by the server": func(w *world, l *coordtest.Link, c *coord.Client) { w.Expire(c.Session().ID()) },
+		"for want of an answer": func(w *world, l *coordtest.Link, c *coord.Client) {
+			heal := l.Stall(coordtest.Both)
+			time.Sleep(time.Minute)
+			heal()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				l := w.line()
+				var h history
+				c := w.client(l, coord.Options{Trace: h.trace()})
+				first, expired := c.Session(), c.Expired()
+				end(w, l, c)
+				<-expired
+				must(t, within(w, func() error { _, err := coord.Read(bg, c, exists("/")); return err }))
+				second := c.Session()
+				if second == first || second.ID() == first.ID() || isClosed(c.Expired()) || isClosed(second.Over()) || !isClosed(first.Over()) {
+					t.Errorf("sessions %x, then %x", first.ID(), second.ID())
+				}
+				if !errors.Is(first.Err(), coord.ErrExpired) || second.Err() != nil {
+					t.Errorf("errors %v, then %v", first.Err(), second.Err())
+				}
+				if _, err := coord.Call(bg, first, exists("/")); !errors.Is(err, coord.ErrExpired) {
+					t.Errorf("call in the old session: %v", err)
+				}
+				synctest.Wait()
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				if want := []string{"connected", "suspended", "expired", "connected"}; !slices.Equal(h.said, want) {
+					t.Errorf("was told %q, want %q", h.said, want)
+				}
+			})
+		})
+	}
+}
+
+func within(w *world, f func() error) (err error) {
+	w.within(time.Minute, "request", func() { err = f() })
+	return err
+}
+
+// R63, R22, R23, R17: of 1,000 flaps, expiries among them, none is missed and
+// none is told twice; each session is connected before it is suspended, and
+// nothing is heard of it after it has expired.
+func TestThousandFlaps(t *testing.T) {
+	bubble(t, func(w *world) {
+		l := w.line()
+		var h history
+		c := w.client(l, coord.Options{Trace: h.trace()})
+		var expiries int
+		for i := range 1000 {
+			s := c.Session()
+			switch i % 5 {
+			case 4:
+				expiries++
+				w.Expire(s.ID())
+				<-s.Over()
+			case 3:
+				heal := l.Cut()
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				heal()
+			default:
+				l.Reset()
+			}
+			if i%2 == 0 { // else the next blow falls amid the reconnect
+				if _, err := coord.Read(bg, c, exists("/")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if i%5 == 3 {
+				w.await(c, coord.Connected) // so that there is a session to expire
+			}
+		}
+		w.await(c, coord.Connected)
+		synctest.Wait()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		state, over := map[int64]string{}, map[int64]bool{}
+		var present int64
+		for i, id := range h.ids {
+			said := h.said[i]
+			switch {
+			case over[id]:
+				t.Fatalf("session %x: %s after its end", id, said)
+			case said == "connected" && state[id] == "connected", said == "suspended" && state[id] != "connected":
+				t.Fatalf("session %x: %s after %q", id, said, state[id])
+			case said == "connected" && state[id] == "" && present != 0 && !over[present]:
+				t.Fatalf("session %x begins before %x is over", id, present)
+			}
+			state[id], present = said, id
+			over[id] = said == "expired"
+		}
+		var ended int
+		for _, o := range over {
+			if o {
+				ended++
+			}
+		}
+		if ended != expiries || len(w.Sessions()) != 1 {
+			t.Errorf("%d sessions have ended, want %d; at the server %d live", ended, expiries, len(w.Sessions()))
+		}
+	})
+}
+
+// R91: what is asked for in one session is never done in another. Calls made
+// while the line is down end with ErrExpired when the session does, and are not
+// carried out, nor are those that were in flight.
+func TestNothingCrossesSessions(t *testing.T) {
+	for _, cond := range conditions {
+		if cond.state == coord.Expired {
+			continue
+		}
+		t.Run(cond.name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				l := w.line()
+				c := w.client(l, coord.Options{})
+				heals := &heals{}
+				s := c.Session()
+				// The same states as elsewhere, but that they come to an end.
+				switch cond.name {
+				case "server frozen":
+					heals.add(w.Freeze())
+				case "handshake hangs":
+					heals.add(w.Freeze())
+					l.Reset()
+				case "refused":
+					heals.add(l.Cut())
+				case "stalled to the server":
+					heals.add(l.Stall(coordtest.ToServer))
+				case "stalled to the client":
+					heals.add(l.Stall(coordtest.ToClient))
+				default:
+					heals.add(l.Stall(coordtest.Both))
+				}
+				if !cond.up {
+					w.await(c, coord.Suspended)
+				}
+				var wg sync.WaitGroup
+				for i := range 70 {
+					wg.Go(func() {
+						time.Sleep(time.Duration(i%7) * 500 * time.Millisecond)
+						_, err := coord.Call(bg, s, func(conn *zk.Conn) (string, error) {
+							return conn.Create(fmt.Sprintf("/e%d", i), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+						})
+						// What was in flight when the connection broke may have been done,
+						// in its own session; the rest ends with that.
+						if !errors.Is(err, coord.ErrExpired) && !cond.up {
+							t.Errorf("call %d: %v, want ErrExpired", i, err)
+						}
+						if err == nil || coord.Refused(err) {
+							t.Errorf("call %d: %v, want doubt", i, err)
+						}
+					})
+				}
+				<-s.Over()
+				w.within(soon, "calls, after the end", wg.Wait)
+				time.Sleep(time.Minute)
+				heals.do()
+				w.await(c, coord.Connected)
+				time.Sleep(time.Minute)
+				if c.Session() == s || strings.Contains(w.Tree(), "/e") {
+					t.Errorf("in session %x, after %x, there is\n%s", c.Session().ID(), s.ID(), w.Tree())
+				}
+			})
+		})
+	}
+}
+
+type heals []func()
+
+func (h *heals) add(f func()) { *h = append(*h, f) }
+func (h *heals) do() {
+	for _, f := range *h {
+		f()
+	}
+}
+
+// R94: a server that answers a resumption with another session, in place of a
+// word of refusal, has ended the first one.
+func TestAnotherSessionIDMeansExpiry(t *testing.T) {
+	bubble(t, func(w *world) {
+		l := w.line()
+		var tamper bool
+		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := l.Dial(ctx, network, addr)
+			greeted, lie := false, tamper
+			tamper = false
+			return &wrapped{Conn: conn, read: func(frame []byte) []byte {
+				if !greeted && lie {
+					binary.BigEndian.PutUint64(frame[8:], 0xabc)
+				}
+				greeted = true
+				return frame
+			}}, err
+		}})
+		must(t, err)
+		defer c.Close()
+		s := c.Session()
+		tamper = true
+		l.Reset()
+		w.within(time.Second, "expiry", func() { <-s.Over() })
+		if !errors.Is(s.Err(), coord.ErrExpired) {
+			t.Errorf("session ended with %v", s.Err())
+		}
+		w.await(c, coord.Connected)
+		if id := c.Session().ID(); id == s.ID() || id == 0xabc {
+			t.Errorf("now in session %x", id)
+		}
+	})
+}

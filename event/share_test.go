@@ -1,0 +1,221 @@
+package event_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// R12, R55, R65: a thousand streams on one path are one watch and one request,
+// and cost no goroutine; those who never read delay nobody.
+func TestManyStreamsAreOneWatch(t *testing.T) {
+	bubble(t, func(w *world) {
+		w.create("/a", "0")
+		w.expect(w.c.Watch(bg, "/a", event.Data), event.Data, "0")
+		w.asked()
+		before := runtime.NumGoroutine()
+		ctx, cancel := context.WithCancel(bg)
+		var streams []*event.Stream[event.Snapshot]
+		for range 1000 {
+			streams = append(streams, w.c.Watch(ctx, "/a", event.Data))
+		}
+		for _, s := range streams { // each has the value at once, out of what is known
+			w.expect(s, event.Data, "0")
+		}
+		if got := w.asked(); len(got) > 0 || w.Watches() != 1 {
+			t.Errorf("late subscribers asked %q; %d watches", got, w.Watches())
+		}
+		if n := runtime.NumGoroutine() - before; n > 0 {
+			t.Errorf("%d goroutines for 1,000 streams", n)
+		}
+		for i := range 10 { // nobody reads, but one
+			w.set("/a", fmt.Sprint(i))
+			w.expect(streams[0], event.Data, fmt.Sprint(i))
+		}
+		if got := w.asked(); len(got) != 10 || w.Watches() != 1 {
+			t.Errorf("10 changes made %d requests; %d watches", len(got), w.Watches())
+		}
+		for _, s := range streams[1:] {
+			w.expect(s, event.Data, "9")
+		}
+		cancel()
+		synctest.Wait()
+		for _, s := range streams {
+			if !errors.Is(s.Err(), context.Canceled) {
+				t.Fatalf("a stream ended with %v", s.Err())
+			}
+		}
+	})
+}
+
+// R12, R36, R53: once nobody looks, a change costs nothing more, nor does a
+// reconnect, nor a new session; and a watch that was left over serves whoever
+// comes next.
+func TestNobodyLooks(t *testing.T) {
+	bubble(t, func(w *world) {
+		w.create("/a", "0")
+		ctx, cancel := context.WithCancel(bg)
+		w.expect(w.c.Watch(ctx, "/a", event.Data), event.Data, "0")
+		cancel()
+		w.asked()
+		w.set("/a", "1")
+		if got := w.asked(); len(got) > 0 || w.Watches() != 0 {
+			t.Errorf("nobody looks, and %q was asked; %d watches", got, w.Watches())
+		}
+		ctx, cancel = context.WithCancel(bg)
+		w.expect(w.c.Watch(ctx, "/a", event.Data), event.Data, "1")
+		cancel()
+		w.asked()
+		w.expect(w.c.Watch(bg, "/a", event.Data), event.Data, "1")
+		if got := w.asked(); len(got) > 0 {
+			t.Errorf("the watch was there, and %q was asked", got)
+		}
+		w.set("/a", "2")
+		w.asked()
+
+		ctx, cancel = context.WithCancel(bg)
+		for i := range 100 {
+			w.c.Watch(ctx, fmt.Sprintf("/b%d", i), event.Presence)
+		}
+		synctest.Wait()
+		cancel()
+		w.asked()
+		w.flap(func() { w.Expire(w.c.Session().ID()) })
+		for _, op := range w.asked() {
+			if strings.Contains(op, "/b") {
+				t.Errorf("nobody looks, and %q was asked in the new session", op)
+			}
+		}
+		if n := w.Watches(); n != 1 {
+			t.Errorf("%d watches in the new session, want the one of /a", n)
+		}
+	})
+}
+
+// A stream abandoned before its first read was possible is not read for later.
+func TestAbandonedBeforeItBegan(t *testing.T) {
+	bubble(t, func(w *world) {
+		heal := w.line.Cut()
+		w.await(coord.Suspended)
+		ctx, cancel := context.WithCancel(bg)
+		for i := range 100 {
+			w.c.Watch(ctx, fmt.Sprintf("/b%d", i), event.Data)
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		w.asked()
+		heal()
+		w.await(coord.Connected)
+		if got := w.asked(); len(got) > 17 { // the handshake, and the eight reads that had begun
+			t.Errorf("%d requests for streams that are over: %q", len(got), got)
+		}
+	})
+}
+
+// R33: watching reads and does nothing else, whatever becomes of the path.
+func TestWatchingNeverWrites(t *testing.T) {
+	bubble(t, func(w *world) {
+		for _, k := range kinds {
+			w.c.Watch(bg, "/a/b", k)
+		}
+		w.c.Follow(bg, "/a/b")
+		for range 5 {
+			w.create("/a", "")
+			w.create("/a/b", "")
+			w.create("/a/b/c", "")
+			w.line.Reset()
+			w.delete("/a/b/c")
+			w.delete("/a/b")
+			w.delete("/a")
+			w.Expire(w.c.Session().ID())
+			time.Sleep(time.Minute)
+		}
+		for _, op := range w.asked() {
+			switch op, _, _ := strings.Cut(op, " "); op {
+			case "connect", "close", "exists", "getData", "getChildren2", "setWatches":
+			default:
+				t.Errorf("watching asked for %q", op)
+			}
+		}
+	})
+}
+
+// Session events do not lead to reads by themselves (R37): an idle client asks
+// for nothing, and on a reconnect once for each path.
+func TestReconnectReadsEachPathOnce(t *testing.T) {
+	bubble(t, func(w *world) {
+		for i := range 20 {
+			w.create(fmt.Sprintf("/a%d", i), "")
+			w.expect(w.c.Watch(bg, fmt.Sprintf("/a%d", i), event.Data), event.Data, "")
+		}
+		w.asked()
+		time.Sleep(time.Hour)
+		if got := w.asked(); len(got) > 0 {
+			t.Errorf("an idle client asked %q", got)
+		}
+		w.flap(w.line.Reset)
+		if got := w.asked(); len(got) != 1+1+20 {
+			t.Errorf("%d requests after a reconnect: %q; want handshake, SetWatches, and one for each path", len(got), got)
+		}
+	})
+}
+
+// R36, R84: Close ends every stream with ErrClosed, and nothing is asked after.
+func TestCloseEndsStreams(t *testing.T) {
+	bubble(t, func(w *world) {
+		var streams []*event.Stream[event.Snapshot]
+		for i := range 100 {
+			for _, k := range kinds {
+				streams = append(streams, w.c.Watch(bg, fmt.Sprintf("/a%d", i), k))
+			}
+		}
+		w.must(w.c.Close())
+		for _, s := range streams {
+			if !errors.Is(s.Err(), coord.ErrClosed) {
+				t.Fatalf("a stream ended with %v", s.Err())
+			}
+		}
+		w.asked()
+		for i := range 100 {
+			w.create(fmt.Sprintf("/a%d", i), "")
+		}
+		time.Sleep(time.Minute)
+		if got := w.asked(); len(got) > 0 || w.Watches() != 0 {
+			t.Errorf("after Close %q was asked; %d watches", got, w.Watches())
+		}
+	})
+}
+
+// Memory does not grow with the changes that nobody reads.
+func TestUnreadChangesCostNoMemory(t *testing.T) {
+	bubble(t, func(w *world) {
+		w.create("/a", "")
+		for range 100 {
+			w.c.Watch(bg, "/a", event.Data)
+		}
+		burst := func(n int) uint64 {
+			for range n {
+				_, err := w.other.Set("/a", make([]byte, 1000), -1)
+				w.must(err)
+			}
+			synctest.Wait()
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before := burst(100)
+		if after := burst(3000); after > before+1<<20 {
+			t.Errorf("heap grew from %d to %d bytes", before, after)
+		}
+	})
+}

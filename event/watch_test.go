@@ -1,0 +1,246 @@
+package event_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// What each kind says of a znode's life, and of what does not concern it
+// nothing.
+func TestWatchKinds(t *testing.T) {
+	steps := []struct {
+		name string
+		do   func(w *world)
+		want map[event.Kind]string
+	}{
+		{"missing at first", func(*world) {}, map[event.Kind]string{event.Presence: "nothing", event.Data: "nothing", event.Children: "nothing"}},
+		{"created", func(w *world) { w.create("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[]"}},
+		{"changed", func(w *world) { w.set("/a", "2") }, map[event.Kind]string{event.Data: "2"}},
+		{"changed to the same", func(w *world) { w.set("/a", "2") }, map[event.Kind]string{event.Data: "2"}},
+		{"child", func(w *world) { w.create("/a/y", "") }, map[event.Kind]string{event.Children: "[y]"}},
+		{"another child", func(w *world) { w.create("/a/x", "") }, map[event.Kind]string{event.Children: "[x y]"}},
+		{"child changed", func(w *world) { w.set("/a/x", "1") }, nil},
+		{"grandchild", func(w *world) { w.create("/a/x/z", "") }, nil},
+		{"children gone", func(w *world) { w.delete("/a/x/z"); w.delete("/a/x"); w.delete("/a/y") }, map[event.Kind]string{event.Children: "[]"}},
+		{"deleted", func(w *world) { w.delete("/a") }, map[event.Kind]string{event.Presence: "nothing", event.Data: "nothing", event.Children: "nothing"}},
+		{"created again (R32)", func(w *world) { w.create("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[]"}},
+		{"child of the new one", func(w *world) { w.create("/a/n", "") }, map[event.Kind]string{event.Children: "[n]"}},
+		{"unrelated", func(w *world) { w.create("/ab", ""); w.create("/b", "") }, nil},
+	}
+	for _, alone := range append([][]event.Kind{kinds}, kinds[:1], kinds[1:2], kinds[2:]) {
+		t.Run(fmt.Sprint(alone), func(t *testing.T) {
+			bubble(t, func(w *world) {
+				streams := map[event.Kind]*event.Stream[event.Snapshot]{}
+				for _, k := range alone {
+					streams[k] = w.c.Watch(bg, "/a", k)
+				}
+				for _, step := range steps {
+					step.do(w)
+					for _, k := range alone {
+						if want, ok := step.want[k]; ok {
+							w.expect(streams[k], k, want)
+						} else {
+							w.quiet(streams[k])
+						}
+					}
+					if t.Failed() {
+						t.Fatalf("in step %q", step.name)
+					}
+				}
+			})
+		})
+	}
+}
+
+// R31, R37, R52: what happens while the connection is down is made good when it
+// is back, be it in the same session or in another, and until then the value
+// says Suspended (R34, R62). A znode made anew with the same version is news.
+func TestWatchAcrossReconnects(t *testing.T) {
+	for _, anew := range []bool{false, true} {
+		for _, tt := range []struct {
+			name string
+			do   func(w *world)
+			want map[event.Kind]string
+		}{
+			{"nothing", func(*world) {}, map[event.Kind]string{event.Presence: "there", event.Data: "0", event.Children: "[x]"}},
+			{"changed", func(w *world) { w.set("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[x]"}},
+			{"made anew, same version", func(w *world) { w.delete("/a/x"); w.delete("/a"); w.create("/a", "9") },
+				map[event.Kind]string{event.Presence: "there", event.Data: "9", event.Children: "[]"}},
+			{"deleted", func(w *world) { w.delete("/a/x"); w.delete("/a") },
+				map[event.Kind]string{event.Presence: "nothing", event.Data: "nothing", event.Children: "nothing"}},
+			{"child for child", func(w *world) { w.delete("/a/x"); w.create("/a/y", "") },
+				map[event.Kind]string{event.Presence: "there", event.Data: "0", event.Children: "[y]"}},
+		} {
+			t.Run(fmt.Sprintf("%s, in another session: %v", tt.name, anew), func(t *testing.T) {
+				bubble(t, func(w *world) {
+					w.create("/a", "0")
+					w.create("/a/x", "")
+					streams := map[event.Kind]*event.Stream[event.Snapshot]{}
+					for _, k := range kinds {
+						streams[k] = w.c.Watch(bg, "/a", k)
+						w.expect(streams[k], k, map[event.Kind]string{event.Presence: "there", event.Data: "0", event.Children: "[x]"}[k])
+					}
+					heal := w.line.Cut()
+					for _, k := range kinds {
+						w.expect(streams[k], k, map[event.Kind]string{event.Presence: "there?", event.Data: "0?", event.Children: "[x]?"}[k])
+					}
+					tt.do(w)
+					if anew {
+						w.await(coord.Expired)
+					}
+					heal()
+					w.await(coord.Connected)
+					for _, k := range kinds {
+						w.expect(streams[k], k, tt.want[k])
+						w.quiet(streams[k])
+					}
+					if tt.want[event.Presence] == "there" { // and it goes on
+						w.set("/a", "2")
+						w.create("/a/z", "")
+						w.expect(streams[event.Data], event.Data, "2")
+						synctest.Wait()
+						if snap := <-streams[event.Children].Updates(); !strings.Contains(say(event.Children, snap), "z]") {
+							t.Errorf("children %v, want z among them", snap.Children)
+						}
+						return
+					}
+					w.create("/a", "3")
+					w.expect(streams[event.Data], event.Data, "3")
+				})
+			})
+		}
+	}
+}
+
+// Follow ends on the deletion without another request, even though the reply to
+// nothing could come then, and leaves no watch behind, nor does it for a znode
+// that is not there.
+func TestFollow(t *testing.T) {
+	bubble(t, func(w *world) {
+		s := w.c.Follow(bg, "/missing")
+		w.expect(s, event.Data, "nothing")
+		if n := w.Watches(); n != 0 {
+			t.Errorf("%d watches left for a znode that is not there", n)
+		}
+		w.create("/a", "1")
+		s = w.c.Follow(bg, "/a")
+		w.expect(s, event.Data, "1")
+		w.set("/a", "2")
+		w.expect(s, event.Data, "2")
+		w.asked()
+		w.delete("/a")
+		w.expect(s, event.Data, "nothing")
+		if got := w.asked(); len(got) > 0 || w.Watches() != 0 {
+			t.Errorf("after the deletion %q was asked, and there are %d watches", got, w.Watches())
+		}
+		w.create("/a", "3")
+		w.quiet(s)
+
+		// Gone while the line is down.
+		w.create("/b", "1")
+		s = w.c.Follow(bg, "/b")
+		w.expect(s, event.Data, "1")
+		heal := w.line.Cut()
+		w.expect(s, event.Data, "1?")
+		w.delete("/b")
+		heal()
+		w.await(coord.Connected)
+		w.expect(s, event.Data, "nothing")
+		if w.Watches() != 0 {
+			t.Errorf("%d watches are left", w.Watches())
+		}
+	})
+}
+
+// A burst ends on the last value, for those who read and for those who do not.
+func TestWatchEndsOnTheLastOfABurst(t *testing.T) {
+	bubble(t, func(w *world) {
+		w.create("/a", "")
+		lazy, keen := w.c.Watch(bg, "/a", event.Data), w.c.Watch(bg, "/a", event.Data)
+		last := int32(-1)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for snap := range keen.All() {
+				if snap.Version <= last {
+					t.Errorf("version %d after %d", snap.Version, last)
+				}
+				if last = snap.Version; last == 10000 {
+					return
+				}
+			}
+		}()
+		for i := range 10000 {
+			w.set("/a", fmt.Sprint(i))
+		}
+		<-done
+		w.expect(lazy, event.Data, "9999")
+		w.quiet(lazy)
+	})
+}
+
+// A path that may not be read ends the stream with the refusal; whether it is
+// there may be asked by anybody.
+func TestWatchWithoutPermission(t *testing.T) {
+	bubble(t, func(w *world) {
+		_, err := w.other.Create("/secret", []byte("x"), 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
+		w.must(err)
+		for _, kind := range []event.Kind{event.Data, event.Children} {
+			s := w.c.Watch(bg, "/secret", kind)
+			synctest.Wait()
+			var e *coord.Error
+			if err := s.Err(); !errors.Is(err, zk.ErrNoAuth) || !errors.As(err, &e) || e.Path != "/secret" {
+				t.Errorf("%v: %v, want an *Error: %v", kind, err, zk.ErrNoAuth)
+			}
+		}
+		w.expect(w.c.Watch(bg, "/secret", event.Presence), event.Presence, "there")
+		s := w.c.Follow(bg, "/secret")
+		w.expect(s, event.Data, "")
+		w.delete("/secret")
+		w.expect(s, event.Data, "nothing")
+		for _, bad := range []string{"", "a", "/a/", "/a//b", "/a/../b", "/\x00"} {
+			for _, s := range []*event.Stream[event.Snapshot]{w.c.Watch(bg, bad, event.Data), w.c.Follow(bg, bad)} {
+				if !errors.Is(s.Err(), coord.ErrInvalidPath) {
+					t.Errorf("path %q: %v, want ErrInvalidPath", bad, s.Err())
+				}
+			}
+		}
+		if s := w.c.Watch(bg, "/a", 0); s.Err() == nil {
+			t.Error("the zero kind was taken")
+		}
+	})
+}
+
+// R54: what is watched while the connection is down, or has never told of, comes
+// when it is up; and streams end with their ctx meanwhile, with its cause.
+func TestWatchBegunWhileDown(t *testing.T) {
+	bubble(t, func(w *world) {
+		w.create("/a", "1")
+		heal := w.line.Stall(coordtest.Both)
+		cause := errors.New("lost interest")
+		ctx, cancel := context.WithCancelCause(bg)
+		s, short := w.c.Watch(bg, "/a", event.Data), w.c.Watch(ctx, "/a", event.Data)
+		time.Sleep(time.Minute)
+		w.quiet(s)
+		cancel(cause)
+		<-short.Done()
+		if !errors.Is(short.Err(), cause) {
+			t.Errorf("ended with %v", short.Err())
+		}
+		heal()
+		w.await(coord.Connected)
+		w.expect(s, event.Data, "1")
+		w.quiet(short)
+	})
+}
