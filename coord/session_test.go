@@ -162,23 +162,23 @@ func TestNothingCrossesSessions(t *testing.T) {
 			bubble(t, func(w *world) {
 				l := w.line()
 				c := w.client(l, coord.Options{})
-				heals := &heals{}
 				s := c.Session()
 				// The same states as elsewhere, but that they come to an end.
+				var heal func()
 				switch cond.name {
 				case "server frozen":
-					heals.add(w.Freeze())
+					heal = w.Freeze()
 				case "handshake hangs":
-					heals.add(w.Freeze())
+					heal = w.Freeze()
 					l.Reset()
 				case "refused":
-					heals.add(l.Cut())
+					heal = l.Cut()
 				case "stalled to the server":
-					heals.add(l.Stall(coordtest.ToServer))
+					heal = l.Stall(coordtest.ToServer)
 				case "stalled to the client":
-					heals.add(l.Stall(coordtest.ToClient))
+					heal = l.Stall(coordtest.ToClient)
 				default:
-					heals.add(l.Stall(coordtest.Both))
+					heal = l.Stall(coordtest.Both)
 				}
 				if !cond.up {
 					w.await(c, coord.Suspended)
@@ -203,7 +203,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 				<-s.Over()
 				w.within(soon, "calls, after the end", wg.Wait)
 				time.Sleep(time.Minute)
-				heals.do()
+				heal()
 				w.await(c, coord.Connected)
 				time.Sleep(time.Minute)
 				if c.Session() == s || strings.Contains(w.Tree(), "/e") {
@@ -211,15 +211,6 @@ func TestNothingCrossesSessions(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-type heals []func()
-
-func (h *heals) add(f func()) { *h = append(*h, f) }
-func (h *heals) do() {
-	for _, f := range *h {
-		f()
 	}
 }
 

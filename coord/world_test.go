@@ -26,6 +26,9 @@ var bg = context.Background()
 // soon is how late a wait may end after its context has.
 const soon = 100 * time.Millisecond
 
+// real is the same where time is real and the machine may be busy.
+const real = 700 * time.Millisecond
+
 // never is how long something that must not happen is waited for, and something
 // that must.
 const never = time.Hour
@@ -149,7 +152,6 @@ func exists(path string) func(*zk.Conn) (bool, error) {
 type recorder struct {
 	mu     sync.Mutex
 	frames []coordtest.Frame
-	times  []time.Time
 }
 
 func record(l *coordtest.Link) *recorder {
@@ -158,7 +160,6 @@ func record(l *coordtest.Link) *recorder {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.frames = append(r.frames, f)
-		r.times = append(r.times, time.Now())
 		return coordtest.Pass
 	})
 	return r
@@ -175,12 +176,6 @@ func (r *recorder) requests() []string {
 		}
 	}
 	return ops
-}
-
-func (r *recorder) reset() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.frames, r.times = nil, nil
 }
 
 // A wrapped conn lets a test see and change what is written and read. The hooks

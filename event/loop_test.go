@@ -1,0 +1,186 @@
+package event_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// A puppet is a source whose answers the test gives, one by one.
+type puppet struct {
+	event.Conn // nil: what is not answered below is not asked
+	t          *testing.T
+	calls      chan call
+}
+
+type call struct {
+	what   string
+	answer chan<- zk.Stat
+}
+
+var errLost = errors.New("connection lost")
+
+func (p *puppet) Request(f func(event.Conn) error) error { return f(p) }
+func (p *puppet) Refused(error) bool                     { return false }
+func (p *puppet) Ended(_ string, cause error) error      { return cause }
+
+func (p *puppet) Get(path string) ([]byte, *zk.Stat, error) { return p.ask("Get " + path) }
+
+func (p *puppet) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, err := p.ask("GetW " + path)
+	return data, stat, nil, err
+}
+
+// ask waits for the answer. One without an mzxid stands for a lost connection.
+func (p *puppet) ask(what string) ([]byte, *zk.Stat, error) {
+	answer := make(chan zk.Stat)
+	p.calls <- call{what, answer}
+	stat := <-answer
+	if stat.Mzxid == 0 {
+		return nil, nil, errLost
+	}
+	return nil, &stat, nil
+}
+
+// expect waits for a request and returns the function that answers it with a
+// version.
+func (p *puppet) expect(what string) func(mzxid int64) {
+	p.t.Helper()
+	synctest.Wait()
+	select {
+	case c := <-p.calls:
+		if c.what != what {
+			p.t.Fatalf("asked for %q, want %q", c.what, what)
+		}
+		return func(mzxid int64) { c.answer <- zk.Stat{Czxid: 1, Mzxid: mzxid} }
+	default:
+		p.t.Fatalf("asked for nothing, want %q", what)
+		return nil
+	}
+}
+
+func (p *puppet) quiet() {
+	p.t.Helper()
+	synctest.Wait()
+	select {
+	case c := <-p.calls:
+		p.t.Fatalf("asked for %q", c.what)
+	default:
+	}
+}
+
+// The moments at which the truth is on its way in two ways. In each, a loop that
+// believed the wrong one would be deaf, or end on an old value.
+func TestLoopRaces(t *testing.T) {
+	changed := zk.Event{Type: zk.EventNodeDataChanged, Path: "/a"}
+	for name, race := range map[string]func(p *puppet, l *event.Loop){
+		"an event overtakes the reply that armed its watch": func(p *puppet, l *event.Loop) {
+			reply := p.expect("GetW /a")
+			l.Event(changed)
+			reply(5)
+			p.expect("GetW /a")(9)
+		},
+		"an event of another kind does not": func(p *puppet, l *event.Loop) {
+			reply := p.expect("GetW /a")
+			l.Event(zk.Event{Type: zk.EventNodeChildrenChanged, Path: "/a"})
+			reply(9)
+		},
+		"the session ends while its last read is in flight": func(p *puppet, l *event.Loop) {
+			reply := p.expect("GetW /a")
+			l.Resume(true)
+			reply(5) // and armed a watch that is no more
+			p.expect("GetW /a")(9)
+		},
+		"two reconnects, and a read between them": func(p *puppet, l *event.Loop) {
+			p.expect("GetW /a")(5)
+			l.Resume(false)
+			reply := p.expect("Get /a") // the watch was taken along
+			l.Resume(false)
+			reply(5)
+			p.expect("Get /a")(9)
+			l.Event(changed)
+			p.expect("GetW /a")(9)
+		},
+		"an event while it is read again anyway": func(p *puppet, l *event.Loop) {
+			p.expect("GetW /a")(5)
+			l.Resume(false)
+			reply := p.expect("Get /a")
+			l.Event(changed)
+			reply(5)
+			p.expect("GetW /a")(9)
+		},
+		"a watch that let a change pass": func(p *puppet, l *event.Loop) {
+			p.expect("GetW /a")(5)
+			l.Resume(false)
+			p.expect("Get /a")(7)
+			p.expect("GetW /a")(9)
+		},
+		"a read is lost": func(p *puppet, l *event.Loop) {
+			p.expect("GetW /a")(0)
+			p.expect("GetW /a")(9)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &puppet{t: t, calls: make(chan call, 100)}
+				l := event.NewLoop(p)
+				l.Resume(true)
+				s := l.Watch(bg, "/a", "/a", event.Data)
+				race(p, l)
+				p.quiet()
+				if snap, _ := s.Latest(); snap.Mzxid != 9 || snap.Suspended {
+					t.Errorf("ends on %+v", snap)
+				}
+				// It still hears.
+				l.Event(changed)
+				p.expect("GetW /a")(10)
+				synctest.Wait()
+				if snap, _ := s.Latest(); snap.Mzxid != 10 {
+					t.Errorf("does not hear: %+v", snap)
+				}
+				l.Close(errEnd)
+				if s.Err() != errEnd {
+					t.Errorf("Err = %v", s.Err())
+				}
+			})
+		})
+	}
+}
+
+// Close waits for reads that are in flight, and their results do no harm.
+func TestLoopCloseWaitsForReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &puppet{t: t, calls: make(chan call, 100)}
+		l := event.NewLoop(p)
+		s := l.Watch(bg, "/a", "/a", event.Data)
+		reply := p.expect("GetW /a")
+		closed := make(chan struct{})
+		go func() {
+			l.Close(errEnd)
+			close(closed)
+		}()
+		<-s.Done()
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Error("Close has not waited")
+		default:
+		}
+		reply(5)
+		<-closed
+		p.quiet()
+		if _, ok := s.Latest(); ok || s.Err() != errEnd {
+			t.Errorf("value %v after the end: %v", ok, s.Err())
+		}
+		l.Resume(true)
+		l.Suspend()
+		l.Event(zk.Event{})
+		if s := l.Watch(bg, "/a", "/a", event.Data); s.Err() != errEnd {
+			t.Errorf("a stream on a loop that is over: %v", s.Err())
+		}
+	})
+}
