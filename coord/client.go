@@ -35,6 +35,8 @@ type Client struct {
 	changed  chan struct{}  // closed and replaced when state changes
 	sessions sync.WaitGroup // goroutines of sessions; added to with mu held until closed
 	tasks    sync.WaitGroup // goroutines of recipes; added to with mu held until closed
+	wants    int            // holds that are not over
+	wanted   time.Time      // since when there have been any
 }
 
 // A State says how much may be believed of a [Client]'s session.
@@ -133,7 +135,9 @@ func (c *Client) await(ctx context.Context) error {
 // goroutines of c and of all handles made from it. If the connection is down the
 // ensemble learns of the end only by the session timeout. Close is idempotent,
 // takes two seconds at the most, plus the time that functions of the program
-// take to which c was given, and returns nil.
+// take to which c was given, and returns nil. Such functions, those of a [Trace]
+// and the handlers of a Logger among them, must not call it: it would wait for
+// them and they for it.
 func (c *Client) Close() error {
 	c.close(true)
 	return nil
@@ -231,6 +235,27 @@ func (c *Client) Go(f func(ctx context.Context)) bool {
 	}
 	c.tasks.Go(func() { f(c.life) })
 	return true
+}
+
+// want counts the holds that are not over.
+func (c *Client) want(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wants == 0 {
+		c.wanted = time.Now()
+	}
+	c.wants += n
+}
+
+// wantedSince returns since when there has been a hold held or sought without a
+// break, zero if there is none.
+func (c *Client) wantedSince() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wants == 0 {
+		return time.Time{}
+	}
+	return c.wanted
 }
 
 // set changes the state. It is called with c.mu held.

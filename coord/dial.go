@@ -65,6 +65,13 @@ func (r *ring) pause(max time.Duration) time.Duration {
 	return d/2 + rand.N(d)
 }
 
+// round returns how often each server has been tried in vain.
+func (r *ring) round() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tries / len(r.addrs)
+}
+
 // failed notes why addr gave us no session.
 func (r *ring) failed(addr string, err error) {
 	r.mu.Lock()
@@ -122,9 +129,12 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	s.mu.Lock()
 	t, established := s.timeout, s.id != 0
 	s.mu.Unlock()
-	budget, calm := t.greeting(), t.greeting()/4
-	if !established { // no lease runs out
-		budget, calm = t.silence(), time.Second
+	budget, calm := t.greeting(), t.heartbeat()/4
+	if len(s.c.ring.addrs) == 1 { // no other to try
+		budget = t.silence()
+	}
+	if !established { // no lease runs out; be the more patient the longer it takes
+		budget, calm = max(t.silence(), time.Second)<<min(s.c.ring.round(), 5), time.Second
 	}
 	if d := s.c.ring.pause(min(time.Second, calm)); d > 0 {
 		timer := time.NewTimer(d)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -13,7 +12,7 @@ import (
 var (
 	ErrReleased  = errors.New("coord: released")                                     // by its owner
 	ErrExpired   = errors.New("coord: session over")                                 // by the word of the ensemble, or for want of it
-	ErrDeleted   = errors.New("coord: znode deleted by someone else")                // perhaps by an operator
+	ErrDeleted   = errors.New("coord: znode deleted by someone else")                // by an operator, or with the session before that was known
 	ErrRevoked   = errors.New("coord: revoked by another client")                    // asked to give way
 	ErrLocked    = errors.New("coord: locked by someone else")                       // the answer to a try
 	ErrClosed    = errors.New("coord: client closed")                                // by Client.Close
@@ -47,8 +46,13 @@ func (e *Error) Unwrap() error { return e.Err }
 var answers = []error{
 	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrInvalidACL,
 	zk.ErrNoChildrenForEphemerals, zk.ErrBadArguments, zk.ErrAPIError, zk.ErrReconfigDisabled,
-	zk.ErrInvalidPath, zk.ErrInvalidFlags, zk.ErrAuthFailed,
+	zk.ErrInvalidPath, zk.ErrInvalidFlags, zk.ErrShortBuffer, zk.ErrAuthFailed,
 }
+
+// notImplemented is how go-zookeeper words the answer of a server that does not
+// know a request, a code for which it has no error value. Of the other nameless
+// codes some may follow a request that was carried out, and some mean "try again".
+const notImplemented = "unknown error: -6"
 
 // Refused reports whether err, from a request made through [Call], means that
 // the request was certainly not carried out because the ensemble or the client
@@ -56,9 +60,7 @@ var answers = []error{
 // error leaves the outcome open: the request may have been carried out, and its
 // reply lost.
 func Refused(err error) bool {
-	// Codes that go-zookeeper has no name for, such as -6, not implemented, come
-	// as errors without identity. All the same they are answers.
-	return err != nil && (named(err) || strings.HasPrefix(err.Error(), "unknown error: "))
+	return err != nil && (named(err) || err.Error() == notImplemented)
 }
 
 // named reports whether err is one of answers.

@@ -6,4 +6,5 @@ func (s *Session) StandStill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.latest = s.latest.Add(-s.timeout.lease())
+	s.proven = s.proven.Add(-s.timeout.lease())
 }

@@ -31,7 +31,6 @@ type Hold struct {
 	op, path string
 	acquired chan struct{}
 	lost     chan struct{}
-	ended    chan struct{} // closed when err is set
 	done     chan struct{}
 	release  chan struct{}     // closed by Release
 	work     context.Context   // ends, with Err as cause, when err is set
@@ -79,7 +78,7 @@ func (h *Hold) Err() error {
 	h.mu.Unlock()
 	if err == nil && s != nil {
 		if over := s.check(); over != nil {
-			err = h.lose(over)
+			err = h.settle(over)
 		}
 	}
 	return err
@@ -89,7 +88,7 @@ func (h *Hold) Err() error {
 func (h *Hold) Wait() error {
 	select {
 	case <-h.acquired:
-	case <-h.ended:
+	case <-h.work.Done():
 	}
 	return h.Err()
 }
@@ -151,7 +150,7 @@ func (h *Hold) Guard() *zk.CheckVersionRequest {
 // znode may not be removed and so stays until the session ends, and otherwise
 // nil, also when h was over already. It may be called at any time, and again.
 func (h *Hold) Release(ctx context.Context) error {
-	h.settle(ErrReleased, false) // before anything else can become the cause
+	h.settle(ErrReleased) // before anything else can become the cause
 	h.mu.Lock()
 	if !h.asked {
 		h.asked = true
@@ -175,24 +174,23 @@ func (h *Hold) Release(ctx context.Context) error {
 	return nil
 }
 
-// settle sets the one cause, if there is none yet, and returns it.
-func (h *Hold) settle(cause error, lost bool) error {
+// settle sets the one cause, if there is none yet, and returns it. Whatever was
+// held, and ends other than by its owner's wish, is lost.
+func (h *Hold) settle(cause error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err == nil {
-		h.err = &Error{h.op, h.path, cause}
-		if lost {
-			close(h.lost)
-			r := h.c.report
-			r.hold(r.trace.Lost, slog.LevelWarn, "lost", h.op, h.path, cause)
-		}
-		close(h.ended)
-		h.stop(h.err)
+	if h.err != nil {
+		return h.err
 	}
+	h.err = &Error{h.op, h.path, cause}
+	if h.session != nil && cause != ErrReleased {
+		close(h.lost)
+		r := h.c.report
+		r.hold(r.trace.Lost, slog.LevelWarn, "lost", h.op, h.path, cause)
+	}
+	h.stop(h.err)
 	return h.err
 }
-
-func (h *Hold) lose(cause error) error { return h.settle(cause, true) }
 
 // A Keeper is the side of a [Hold] that moves it, for those who write recipes.
 // One goroutine owns it.
@@ -211,11 +209,11 @@ func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
 		path:     path,
 		acquired: make(chan struct{}),
 		lost:     make(chan struct{}),
-		ended:    make(chan struct{}),
 		done:     make(chan struct{}),
 		release:  make(chan struct{}),
 	}
 	h.work, h.stop = context.WithCancelCause(context.Background())
+	c.want(1)
 	ok := c.Go(func(context.Context) { h.finish(run(&Keeper{h})) })
 	if !ok {
 		h.finish(ErrClosed)
@@ -224,13 +222,14 @@ func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
 }
 
 func (h *Hold) finish(cause error) {
-	err := h.settle(cause, false)
+	err := h.settle(cause)
 	h.mu.Lock()
 	s := h.session
 	h.mu.Unlock()
 	if s != nil {
 		s.forget(h)
 	}
+	h.c.want(-1)
 	h.c.report.hold(h.c.report.trace.Done, slog.LevelDebug, "over", h.op, h.path, errors.Unwrap(err))
 	close(h.done)
 }
@@ -251,18 +250,19 @@ func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	}
 	h := k.h
 	if err := s.grant(h, node, token); err != nil {
+		if errors.Is(err, errUnproven) {
+			s.c.over(s, err)
+		}
 		return err
 	}
 	h.c.report.acquired(h.op, h.path, token)
 	return nil
 }
 
-// Lost says that what was held can no longer be relied on, because of cause.
-func (k *Keeper) Lost(cause error) { k.h.lose(cause) }
-
-// Quit says that the Hold is given up because of cause, though traces of it may
-// remain for a while.
-func (k *Keeper) Quit(cause error) { k.h.settle(cause, false) }
+// Quit says that the Hold ends because of cause, though traces of it may remain
+// for a while. If it was held, and is not released, that is its loss. Only the
+// first cause counts.
+func (k *Keeper) Quit(cause error) { k.h.settle(cause) }
 
 // Leftover says that the Hold's znode could not be removed, because of err, and
 // stays until the session ends.

@@ -39,10 +39,8 @@ func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
 		}
 		select {
 		case <-s.Over():
-			k.Lost(s.Err())
 			return s.Err()
 		case <-gone:
-			k.Lost(coord.ErrDeleted)
 			return coord.ErrDeleted
 		case <-k.Released():
 		}

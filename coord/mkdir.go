@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -13,22 +14,24 @@ import (
 // is missing above is made in the same way. It is for those who write recipes,
 // who must be prepared for path to be removed again before they use it.
 func (s *Session) MakeDir(ctx context.Context, path string) error {
-	err := s.makeNode(ctx, path)
-	// What was made above may be removed before it is used. A server that does so
-	// again and again is not to be believed.
-	for range 8 {
-		if !errors.Is(err, zk.ErrNoNode) || path == "/" {
-			break
+	var err error
+	// Up to what is there, and down again. What was made above may be removed
+	// before it is used, so this takes more steps than there are levels; but a
+	// server that does so again and again is not to be believed.
+	steps := 8 + 2*strings.Count(path, "/")
+	for at := path; steps > 0; steps-- {
+		switch err = s.makeNode(ctx, at); {
+		case err == nil && at == path:
+			return nil
+		case err == nil:
+			at = below(path, at)
+		case errors.Is(err, zk.ErrNoNode) && at != "/":
+			at = parent(at)
+		default:
+			return fmt.Errorf("make directory %s: %w", path, err)
 		}
-		if err := s.MakeDir(ctx, parent(path)); err != nil {
-			return err
-		}
-		err = s.makeNode(ctx, path)
 	}
-	if err != nil {
-		return fmt.Errorf("make directory %s: %w", path, err)
-	}
-	return nil
+	return fmt.Errorf("make directory %s: it is removed as soon as it is made: %w", path, err)
 }
 
 // makeNode creates path unless it is there.
@@ -46,4 +49,17 @@ func (s *Session) makeNode(ctx context.Context, path string) error {
 		return nil
 	}
 	return err
+}
+
+// below returns the path one level down from at, which is above path, towards
+// path.
+func below(path, at string) string {
+	from := len(at)
+	if at != "/" {
+		from++
+	}
+	if i := strings.IndexByte(path[from:], '/'); i >= 0 {
+		return path[:from+i]
+	}
+	return path
 }

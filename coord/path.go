@@ -11,13 +11,19 @@ import (
 // be one in ZooKeeper.
 var ErrInvalidPath = errors.New("coord: invalid path")
 
+// maxPath is the most bytes that a path may have. A server hangs up on a request
+// of 1 MiB without a word, and would do so again and again.
+const maxPath = 16 << 10
+
 // CheckPath reports why path can not be the path of a znode: it must begin with
 // a slash and must not end with one, unless it is the root; no element may be
-// empty, "." or ".."; and it must be valid UTF-8 without control characters
-// and the other code points that the server refuses.
+// empty, "." or ".."; it must be valid UTF-8 without control characters and the
+// other code points that the server refuses; and it must not exceed 16 KiB.
 func CheckPath(path string) error {
 	bad := func(why string) error { return fmt.Errorf("%w %q: %s", ErrInvalidPath, path, why) }
 	switch {
+	case len(path) > maxPath:
+		return fmt.Errorf("%w %q...: %d bytes, at most %d are allowed", ErrInvalidPath, path[:64], len(path), maxPath)
 	case path == "":
 		return bad("empty")
 	case path[0] != '/':

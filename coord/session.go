@@ -35,9 +35,11 @@ type Session struct {
 	known bool                    // has been established; guarded by c.mu
 
 	mu      sync.Mutex
-	id      int64 // zero until established
-	timeout term  // the wish, then what was negotiated
-	latest  time.Time
+	id      int64     // zero until established
+	timeout term      // the wish, then what was negotiated
+	latest  time.Time // when the newest request was written that the server has answered
+	proven  time.Time // the same of those whose answer has passed the leader
+	proving bool      // a request for such an answer is under way
 	zxid    int64
 	tap     *tap          // the newest connection, if there has been one
 	up      chan struct{} // closed while requests may be made
@@ -98,20 +100,32 @@ func (s *Session) until() time.Time {
 	if s.id == 0 {
 		return time.Time{}
 	}
-	return s.latest.Add(s.timeout.lease())
+	return s.proven.Add(s.timeout.lease())
 }
 
 // check ends the session if its lease has run out, and returns Err. It is for
 // those who have waited and are about to rely on the session.
 func (s *Session) check() error {
 	s.mu.Lock()
-	age, lease, established := since(s.latest), s.timeout.lease(), s.id != 0
+	lease, established := s.timeout.lease(), s.id != 0
+	silent, unproven := since(s.latest), time.Duration(0)
+	if len(s.holds) > 0 {
+		unproven = since(s.proven)
+	}
 	s.mu.Unlock()
-	if established && age >= lease {
-		s.c.over(s, fmt.Errorf("%w: no answer for %v", ErrExpired, age.Round(time.Millisecond)))
+	switch {
+	case !established:
+	case silent >= lease:
+		s.c.over(s, fmt.Errorf("%w: no answer for %v", ErrExpired, silent.Round(time.Millisecond)))
+	case unproven >= lease:
+		s.c.over(s, fmt.Errorf("%w: no word from the leader for %v", ErrExpired, unproven.Round(time.Millisecond)))
 	}
 	return s.Err()
 }
+
+// errUnproven is why a hold can not be granted: the answers to everything that
+// its recipe did are too old.
+var errUnproven = fmt.Errorf("%w: no word from the leader in time", ErrExpired)
 
 // finish ends the life of s, and tells first of all those who hold something in
 // it: whoever sees a request fail because the session is over finds Lost closed.
@@ -122,7 +136,7 @@ func (s *Session) finish(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for h := range s.holds {
-		h.lose(cause)
+		h.settle(cause)
 	}
 	s.end(cause)
 }
@@ -133,6 +147,9 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	defer s.mu.Unlock()
 	if err := s.Err(); err != nil {
 		return err
+	}
+	if since(s.proven) >= s.timeout.lease() {
+		return errUnproven
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -190,7 +207,7 @@ func (s *Session) greeted(t *tap, id int64, timeout term, asked time.Time) error
 	s.mu.Lock()
 	known := s.id
 	if id != 0 && (known == 0 || known == id) {
-		s.id, s.timeout, s.latest = id, timeout, asked
+		s.id, s.timeout, s.latest, s.proven = id, timeout, asked, asked
 	}
 	s.mu.Unlock()
 	if known != 0 && id != known {
@@ -200,16 +217,35 @@ func (s *Session) greeted(t *tap, id int64, timeout term, asked time.Time) error
 	return s.Err()
 }
 
-// heard notes that a request written at the time at has been answered, which
-// proves that the session lived on some moment after that.
-func (s *Session) heard(at time.Time, zxid int64) {
+// heard notes that r has been answered.
+func (s *Session) heard(r request, zxid int64) {
 	s.mu.Lock()
-	if at.After(s.latest) {
-		s.latest = at
+	if r.at.After(s.latest) {
+		s.latest = r.at
+	}
+	if r.proof && r.at.After(s.proven) {
+		s.proven = r.at
 	}
 	s.zxid = max(s.zxid, zxid)
 	s.mu.Unlock()
 	s.c.ring.answered()
+}
+
+// prove asks for an answer that has passed the leader, unless that is under way.
+func (s *Session) prove() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proving || !s.isUp || s.life.Err() != nil {
+		return
+	}
+	s.proving = true
+	// Beside the requests that wait for a slot, so that those can not delay it.
+	s.calls.Go(func() {
+		_, _ = s.conn.Sync("/") // the tap sees the answer, and watchLease if there is none
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.proving = false
+	})
 }
 
 func (s *Session) lastZxid() int64 {
@@ -265,11 +301,14 @@ func (s *Session) suspended() {
 }
 
 // watchLease ends the session when its lease runs out, and before that hangs up
-// on a server that has fallen silent, so that another can be tried in time.
+// on a server that has fallen silent, or has lost its leader, so that another can
+// be tried in time. While something is held or sought it sees to it that there
+// are answers to go by.
 func (s *Session) watchLease() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var hung *tap
+	var asked time.Time // when a proof was last asked for
 	for {
 		select {
 		case <-timer.C:
@@ -279,21 +318,30 @@ func (s *Session) watchLease() {
 		if s.check() != nil {
 			return
 		}
+		wanted := s.c.wantedSince()
 		s.mu.Lock()
-		t, age, tap, up := s.timeout, since(s.latest), s.tap, s.isUp
+		t, tap, up := s.timeout, s.tap, s.isUp
+		silent, unproven := since(s.latest), time.Duration(0)
+		if !wanted.IsZero() {
+			unproven = min(since(s.proven), since(wanted))
+		}
 		s.mu.Unlock()
 		// A timer goes by the monotonic clock; looking up from time to time
 		// notices that the machine has slept.
-		wait := min(t.lease()-age, t.heartbeat()/2)
+		wait := min(t.lease()-max(silent, unproven), t.heartbeat()/4)
 		if up && tap != hung {
 			// A request that stays without an answer while heartbeats are
 			// answered has been lost, and its reply will not come.
-			quiet := max(age, tap.waiting())
+			quiet := max(silent, unproven, tap.waiting())
 			if quiet >= t.silence() {
 				hung = tap
 				tap.hangUp()
 			}
 			wait = min(wait, t.silence()-quiet)
+		}
+		if !wanted.IsZero() && since(asked) >= t.heartbeat()*3/4 {
+			asked = time.Now()
+			s.prove()
 		}
 		timer.Reset(max(wait, time.Millisecond))
 	}

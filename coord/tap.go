@@ -19,8 +19,16 @@ const (
 	xidPing  = -2
 	xidAuth  = -4
 
-	opSetAuth    = 100
-	opSetWatches = 101
+	opCreate          = 1
+	opDelete          = 2
+	opSetData         = 5
+	opSetACL          = 7
+	opSync            = 9
+	opMulti           = 14
+	opCreateContainer = 19
+	opCreateTTL       = 21
+	opSetAuth         = 100
+	opSetWatches      = 101
 
 	maxFrame = 64 << 20 // more than any answer: 100,000 children take 5 MiB
 )
@@ -34,8 +42,8 @@ var (
 // client library writes each frame with one Write, so frames need no
 // reassembling on the way out; on the way in, the tap reads them whole.
 //
-// It notes when each request was written and which was answered: that is the
-// lease. And it changes what the library believes in three ways:
+// It notes when each request was written, which was answered, and whether the
+// answer has passed the leader: that is the lease. And it changes what the library believes in three ways:
 //
 //   - The library is told half the session timeout, so that it sends
 //     heartbeats twice as often and gives up on a silent server twice as early;
@@ -59,10 +67,26 @@ type tap struct {
 	greeted bool   // the handshake's answer has been read
 
 	mu     sync.Mutex
-	asked  time.Time           // when the handshake was written; zero before that
-	sent   map[int32]time.Time // requests not answered yet, when they were written
-	pings  []time.Time         // heartbeats not answered yet, oldest first
-	logins []string            // schemes presented and not answered yet, oldest first
+	asked  time.Time         // when the handshake was written; zero before that
+	sent   map[int32]request // not answered yet, heartbeats aside
+	pings  []time.Time       // heartbeats not answered yet, oldest first
+	logins []string          // schemes presented and not answered yet, oldest first
+}
+
+// A request is one that was written.
+type request struct {
+	at    time.Time
+	proof bool // its answer passes the leader
+}
+
+// passesLeader reports whether requests of kind op go to the leader, whichever
+// server takes them: writes and syncs. The others a follower answers by itself.
+func passesLeader(op int32) bool {
+	switch op {
+	case opCreate, opDelete, opSetData, opSetACL, opSync, opMulti, opCreateContainer, opCreateTTL:
+		return true
+	}
+	return false
 }
 
 func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
@@ -73,7 +97,7 @@ func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
 		by:     by,
 		seen:   s.lastZxid(),
 		in:     bufio.NewReaderSize(conn, 16<<10),
-		sent:   make(map[int32]time.Time),
+		sent:   make(map[int32]request),
 	}
 }
 
@@ -82,8 +106,8 @@ func (t *tap) waiting() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var oldest time.Duration
-	for _, at := range t.sent {
-		oldest = max(oldest, since(at))
+	for _, r := range t.sent {
+		oldest = max(oldest, since(r.at))
 	}
 	if len(t.pings) > 0 {
 		oldest = max(oldest, since(t.pings[0]))
@@ -140,7 +164,7 @@ func (t *tap) Write(b []byte) (int, error) {
 	} else if xid := int32(binary.BigEndian.Uint32(b[4:])); xid == xidPing {
 		t.pings = append(t.pings, now)
 	} else {
-		t.sent[xid] = now
+		t.sent[xid] = request{now, passesLeader(int32(binary.BigEndian.Uint32(b[8:])))}
 	}
 	t.mu.Unlock()
 
@@ -204,15 +228,15 @@ func (t *tap) next() ([]byte, error) {
 		return frame, nil
 	}
 	t.mu.Lock()
-	var at time.Time
+	var r request
 	var login string
 	switch {
 	case xid == xidPing && len(t.pings) > 0:
-		at, t.pings = t.pings[0], t.pings[1:]
+		r.at, t.pings = t.pings[0], t.pings[1:]
 	case xid == xidAuth && len(t.logins) > 0:
 		login, t.logins = t.logins[0], t.logins[1:]
 	case xid >= 0:
-		at = t.sent[xid]
+		r = t.sent[xid]
 		delete(t.sent, xid)
 	}
 	t.mu.Unlock()
@@ -222,7 +246,7 @@ func (t *tap) next() ([]byte, error) {
 	if xid < 0 { // go by the library's example, which takes no zxid from these
 		zxid = 0
 	}
-	t.s.heard(at, zxid)
+	t.s.heard(r, zxid)
 	if login != "" {
 		return nil, nil
 	}

@@ -200,8 +200,9 @@ func (l *Loop) result(e *entry, snap Snapshot, armed watch, err error, epoch int
 	e.reading = false
 	defer l.start()
 	switch {
-	case e.gone():
-		return // an event has overtaken this answer
+	case e.gone(): // an event has overtaken this answer
+		l.drop(e)
+		return
 	case epoch != l.epoch:
 		l.need(e)
 		return

@@ -86,11 +86,12 @@ type driver struct {
 type followed struct {
 	*events.Stream[events.Snapshot]
 	stop context.CancelFunc
+	over bool // its end has been noticed
 }
 
 func (d *driver) follow(node string) *followed {
 	ctx, stop := context.WithCancel(context.Background())
-	return &followed{d.c.Follow(ctx, d.Dir+"/"+node), stop}
+	return &followed{d.c.Follow(ctx, d.Dir+"/"+node), stop, false}
 }
 
 // updates and done return channels of f, nil if there is no f.
@@ -102,7 +103,7 @@ func (f *followed) updates() <-chan events.Snapshot {
 }
 
 func (f *followed) done() <-chan struct{} {
-	if f == nil {
+	if f == nil || f.over {
 		return nil
 	}
 	return f.Done()
@@ -136,8 +137,10 @@ func (d *driver) run(sought context.Context) error {
 			}
 			ev = event{signal: freed}
 		case <-d.self.done():
+			d.self.over = true
 			ev = event{signal: quit, err: d.self.Err()}
 		case <-d.ahead.done():
+			d.ahead.over = true
 			ev = event{signal: quit, err: d.ahead.Err()}
 		case <-d.s.Over():
 			ev = event{signal: expired} // step finds out why
@@ -194,15 +197,11 @@ func (d *driver) step(ev event) {
 		d.ahead.end()
 		d.ahead = nil
 	}
-	switch {
-	case was == now:
-	case now == held:
+	if was != held && now == held {
 		node := d.c.FullPath(d.Dir + "/" + d.m.node)
 		if err := d.k.Acquired(d.s, node, coord.Token(d.m.token)); err != nil {
 			d.step(event{signal: quit, err: err})
 		}
-	case was == held && (now == revoked || now == done):
-		d.k.Lost(d.m.cause)
 	}
 	if d.m.cause != nil {
 		d.k.Quit(d.m.cause)

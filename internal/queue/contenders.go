@@ -49,11 +49,15 @@ func places(ctx context.Context, c *coord.Client, dir string, children []string,
 	var mu sync.Mutex
 	read := make(map[string]Place)
 	line := line(children)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(maxReads)
 	for _, who := range line {
 		if p, ok := known[who.name]; ok {
 			read[who.name] = p
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxReads)
+	for _, who := range line {
+		if _, ok := known[who.name]; ok {
 			continue
 		}
 		g.Go(func() error {
