@@ -33,3 +33,5 @@ func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, mutex) }
 func TestNoFalseLoss(t *testing.T) { locktest.NoFalseLoss(t, mutex) }
 
 func TestLimits(t *testing.T) { locktest.Limits(t, mutex) }
+
+func TestLeaderless(t *testing.T) { locktest.Leaderless(t, mutex) }

@@ -38,3 +38,39 @@ func (s *Server) LinkOf(c *coord.Client) *Link {
 	link, _ := l.(*Link)
 	return link
 }
+
+// Cut resets the connections of c, which Client has made, and refuses new ones
+// until heal: see [Link.Cut].
+func (s *Server) Cut(c *coord.Client) (heal func()) { return s.line(c).Cut() }
+
+// Stall silently holds back what travels between c, which Client has made, and
+// the server in direction d, until heal: see [Link.Stall].
+func (s *Server) Stall(c *coord.Client, d Direction) (heal func()) { return s.line(c).Stall(d) }
+
+// LoseReply has the next reply to c, which Client has made, be lost together
+// with its connection: the server has done what was asked, and c can not know.
+// Heartbeats and syncs do not count. It takes the place of [Link.OnFrame]'s hook.
+func (s *Server) LoseReply(c *coord.Client) {
+	l := s.line(c)
+	l.OnFrame(func(f Frame) Action {
+		switch f.Op {
+		case "connect", "ping", "sync", "event":
+			return Pass
+		}
+		if f.Dir == ToServer {
+			return Pass
+		}
+		l.OnFrame(nil)
+		return HangUp
+	})
+}
+
+// line is LinkOf for those who must have one.
+func (s *Server) line(c *coord.Client) *Link {
+	l := s.LinkOf(c)
+	if l == nil {
+		s.fatal("coordtest: the client was not made by Server.Client")
+		l = NewLink(nil) // without a connection to break
+	}
+	return l
+}

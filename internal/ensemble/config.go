@@ -39,7 +39,16 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 		}
 		if count > 1 {
 			for j := range count {
-				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("127.0.0.1:%d:%d", ports[count+j], ports[2*count+j])
+				quorum := ports[count+j]
+				if opts.Lines && j != i {
+					l, err := newLine(i, j, quorum)
+					if err != nil {
+						return err
+					}
+					e.lines = append(e.lines, l)
+					quorum = l.port()
+				}
+				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("127.0.0.1:%d:%d", quorum, ports[2*count+j])
 			}
 		}
 		// Fast to start rather than fast in the long run. Without perf data,

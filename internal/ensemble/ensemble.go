@@ -18,6 +18,9 @@ type Options struct {
 	// timeout is at least 2 and at most 20 ticks, and sessions expire at
 	// multiples of a tick. Zero means two seconds.
 	Tick time.Duration
+	// Lines has followers reach their leader over lines that Isolate can
+	// silence.
+	Lines bool
 	// JVM is appended to the flags of java, so it overrides.
 	JVM []string
 	// Config is added to zoo.cfg and overrides what it says.
@@ -42,6 +45,7 @@ func (o *Options) tick() time.Duration {
 type Ensemble struct {
 	dir   string
 	nodes []*Node
+	lines []*line
 }
 
 // Start starts servers and waits until all of them serve; ctx bounds that and
@@ -98,6 +102,9 @@ func (e *Ensemble) Stop() {
 		killing.Go(n.Kill)
 	}
 	killing.Wait()
+	for _, l := range e.lines {
+		l.close()
+	}
 	_ = os.RemoveAll(e.dir) // at worst it stays in the directory for temporary files
 }
 

@@ -1,0 +1,62 @@
+package coordtest_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// Each fault hits the client that it is meant for and no other.
+func TestFaultsByClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := coordtest.NewServer(t)
+		ours, theirs := server.Client(t, nil), server.Client(t, nil)
+		create := func(c *coord.Client, path string) error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := coord.Call(ctx, c.Session(), func(conn *zk.Conn) (string, error) {
+				return conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
+			})
+			return err
+		}
+		for name, hurt := range map[string]func() (heal func()){
+			"cut":   func() func() { return server.Cut(ours) },
+			"stall": func() func() { return server.Stall(ours, coordtest.ToServer) },
+		} {
+			heal := hurt()
+			if create(ours, "/ours-"+name) == nil {
+				t.Errorf("%s: a request got through", name)
+			}
+			if err := create(theirs, "/theirs-"+name); err != nil {
+				t.Errorf("%s: the other client: %v", name, err)
+			}
+			heal()
+			if _, err := ours.Await(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			// What was under way is answered before this.
+			if err := create(ours, "/healed-"+name); err != nil {
+				t.Errorf("%s: after the healing: %v", name, err)
+			}
+		}
+		server.LoseReply(ours)
+		if err := create(ours, "/lost"); err == nil || coord.Refused(err) {
+			t.Errorf("lost reply: %v, want an error that leaves the outcome open", err)
+		}
+		if ok, _, err := theirs.Conn().Exists("/lost"); !ok || err != nil {
+			t.Errorf("lost reply: the request was not carried out: %v", err)
+		}
+		if _, err := ours.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := create(ours, "/after"); err != nil {
+			t.Errorf("after the lost reply: %v", err)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package locktest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+)
+
+// Leaderless cuts servers off from each other and not from their clients. A
+// follower that has lost its leader goes on answering heartbeats and reads, for
+// longer than the leader keeps its clients' sessions; so must a frozen leader's.
+// A holder there is told before the next gets the lock, or is saved by another
+// server; in no case do two hold. (R2, R21.)
+func Leaderless(t *testing.T, s Subject) {
+	e := ensemble.New(t, &ensemble.Options{Nodes: 3, Lines: true})
+	leader := func(w *World) (n *ensemble.Node) {
+		w.Eventually("a leader", func() bool { n = e.Leader(); return n != nil && len(e.Followers()) == 2 })
+		return n
+	}
+	for _, T := range []time.Duration{4 * time.Second, 10 * time.Second} {
+		t.Run(fmt.Sprintf("T=%v, a follower loses its leader, its clients know no other", T), func(t *testing.T) {
+			w := on(t, s, e)
+			leader(w)
+			n := e.Followers()[0]
+			a := w.Dial([]string{n.Addr()}, &coord.Options{SessionTimeout: T})
+			others := w.elsewhere(e, n)
+			w.operator = w.Dial(others, &coord.Options{}).Client
+			b := w.Dial(others, &coord.Options{SessionTimeout: T})
+			margin := w.partition(a, b, T, 0, func() func() { return e.Isolate(n) }, true)
+			t.Logf("margin %v", margin.Round(time.Millisecond))
+		})
+	}
+	t.Run("a follower loses its leader, its clients know others", func(t *testing.T) {
+		w := on(t, s, e)
+		leader(w)
+		n := e.Followers()[0]
+		a := w.Client(10 * time.Second)
+		for at := a.Conn().Server(); at != n.Addr(); at = a.Conn().Server() {
+			a.Link.Reset()
+			w.Eventually("another server", func() bool { return a.Conn().Server() != at })
+		}
+		await(w, a, coord.Connected)
+		w.operator = w.Dial(w.elsewhere(e, n), &coord.Options{}).Client
+		b := w.Dial(w.elsewhere(e, n), &coord.Options{})
+		ha, hb := w.Held(a), w.Behind(b, 2)
+		heal := e.Isolate(n)
+		defer heal()
+		w.Eventually("left for another server", func() bool { return ha.Err() != nil || a.Conn().Server() != n.Addr() })
+		await(w, a, coord.Connected)
+		w.Eventually("good for longer", func() bool { return ha.Err() != nil || time.Until(ha.Until()) > 5*time.Second })
+		must(w, ha.Err())
+		open(w, "acquired", hb.Acquired())
+		must(w, ha.Release(bg))
+		w.Grant(hb)
+		must(w, hb.Release(bg))
+	})
+	t.Run("T=4s, the leader freezes for longer than it", func(t *testing.T) {
+		const T = 4 * time.Second
+		w := on(t, s, e)
+		n := leader(w)
+		followers := w.elsewhere(e, n)
+		a := w.Dial(followers[:1], &coord.Options{SessionTimeout: T})
+		b := w.Dial(followers[1:], &coord.Options{SessionTimeout: 40 * time.Second})
+		ha, hb := w.Held(a), w.Behind(b, 2)
+		n.Freeze()
+		time.AfterFunc(T*3/2, n.Thaw) // before its followers give it up, after 5 ticks
+		told, had := w.follow(ha.Lost()), w.follow(hb.Acquired())
+		margin := (<-had).Sub(<-told)
+		if margin <= 0 {
+			t.Errorf("granted %v before the holder was told", -margin)
+		}
+		t.Logf("margin %v", margin.Round(time.Millisecond))
+		must(w, hb.Release(bg))
+	})
+}
+
+// elsewhere returns the addresses of all servers of e but n.
+func (w *World) elsewhere(e *ensemble.Ensemble, n *ensemble.Node) (addrs []string) {
+	for _, other := range e.Nodes() {
+		if other != n {
+			addrs = append(addrs, other.Addr())
+		}
+	}
+	return addrs
+}
