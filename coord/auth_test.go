@@ -46,7 +46,8 @@ func (j *journal) logger() *slog.Logger {
 
 // A refused credential ends Dial, and says which scheme it was, and no more. It
 // may take a few attempts: a server that hangs up behind its refusal can destroy
-// it on the way.
+// it on the way. Between attempts Dial pauses, each time for longer, so the bound
+// leaves room for several in a row that are lost.
 func TestDialWithWrongCredentials(t *testing.T) {
 	for name, auth := range map[string][]coord.Auth{
 		"alone":  {{Scheme: "kerberos", Credential: []byte(secret)}},
@@ -57,7 +58,7 @@ func TestDialWithWrongCredentials(t *testing.T) {
 			for range 20 {
 				bubble(t, func(w *world) {
 					var j journal
-					w.within(time.Second, "Dial", func() {
+					w.within(5*time.Second, "Dial", func() {
 						_, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: w.line().Dial, Auth: auth, Logger: j.logger()})
 						if !errors.Is(err, zk.ErrAuthFailed) || !strings.Contains(err.Error(), `"kerberos"`) {
 							t.Errorf("error %v, want that the credential of scheme kerberos is refused", err)
@@ -203,6 +204,51 @@ func TestMakeDir(t *testing.T) {
 			}
 		})
 	})
+	// The parent goes between its own creation and that of its child.
+	remove := func(t *testing.T, path string, times int, f func(w *world, made func() (creates []string), err error)) {
+		bubble(t, func(w *world) {
+			l := w.line()
+			c, other := w.client(l, coord.Options{}), w.client(w.line(), coord.Options{})
+			r := record(l)
+			var removed int
+			above := path[:strings.LastIndexByte(path, '/')]
+			l.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if f.Dir == coordtest.ToServer && f.Path == path && removed < times {
+					if err := other.Conn().Delete(above, -1); err == nil {
+						removed++
+					} else if !errors.Is(err, zk.ErrNoNode) {
+						t.Error(err)
+					}
+				}
+				r.add(f)
+				return coordtest.Pass
+			})
+			err := c.Session().MakeDir(bg, path)
+			f(w, r.requests, err)
+			if removed == 0 {
+				t.Error("nothing was removed")
+			}
+		})
+	}
+	for _, path := range []string{"/a/b", "/a/b/c", "/a/b/c/d"} {
+		t.Run("removed now and then "+path, func(t *testing.T) {
+			remove(t, path, 3, func(w *world, _ func() []string, err error) {
+				if err != nil || !strings.Contains(w.Tree(), path) {
+					t.Errorf("MakeDir = %v; tree\n%s", err, w.Tree())
+				}
+			})
+		})
+		t.Run("removed for ever "+path, func(t *testing.T) {
+			remove(t, path, 1<<30, func(w *world, made func() []string, err error) {
+				if err == nil || !errors.Is(err, zk.ErrNoNode) || !strings.Contains(err.Error(), path+": it is removed as soon as it is made: "+zk.ErrNoNode.Error()) {
+					t.Errorf("MakeDir = %v", err)
+				}
+				if got := made(); len(got) < 8 || len(got) > 20 {
+					t.Errorf("%d requests: %q", len(got), got)
+				}
+			})
+		})
+	}
 	t.Run("no containers", func(t *testing.T) {
 		bubble(t, func(w *world) {
 			l := w.line()

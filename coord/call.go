@@ -46,7 +46,8 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 
 // Retry makes a request in session s as [Call] does, again and again until it
 // has been answered: with success, or with an error that is [Refused]. So f must
-// do no harm when it is carried out more than once.
+// do no harm when it is carried out more than once, and must be small enough: the
+// server's answer to a request of more than 1 MiB is to hang up.
 func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		v, err := Call(ctx, s, f)

@@ -31,7 +31,7 @@ func (s *Session) MakeDir(ctx context.Context, path string) error {
 			return fmt.Errorf("make directory %s: %w", path, err)
 		}
 	}
-	return fmt.Errorf("make directory %s: it is removed as soon as it is made: %w", path, err)
+	return fmt.Errorf("make directory %s: it is removed as soon as it is made: %w", path, zk.ErrNoNode)
 }
 
 // makeNode creates path unless it is there.

@@ -19,9 +19,11 @@ import (
 // Options adjusts a [Client]. A nil *Options is ready for use.
 type Options struct {
 	// SessionTimeout is how long the ensemble keeps a session that it does not
-	// hear from. The ensemble imposes bounds of its own, commonly 4 s to 40 s. A
-	// hold is lost after two thirds of the timeout without an answer. Zero means
-	// 10 s; less than 100 ms is refused.
+	// hear from. The ensemble imposes bounds of its own, commonly 2 to 20 of its
+	// ticks, 4 s to 40 s; one that is set to grant less than two ticks can not be
+	// relied on, for its servers speak of their clients only each half tick. A
+	// hold is lost after 0.64 of the timeout without an answer that has passed
+	// the ensemble's leader. Zero means 10 s; less than 100 ms is refused.
 	SessionTimeout time.Duration
 
 	// Chroot is the path below which the client lives: every path given to it is

@@ -128,7 +128,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v is not taken for an answer", err)
 		}
 	}
-	for _, err := range []error{nil, zk.ErrConnectionClosed, zk.ErrNoServer, zk.ErrClosing, zk.ErrSessionExpired, zk.ErrSessionMoved, ErrExpired, ErrClosed, errors.New("broken pipe"), errSilent} {
+	for _, err := range []error{nil, zk.ErrConnectionClosed, zk.ErrNoServer, zk.ErrClosing, zk.ErrSessionExpired, zk.ErrSessionMoved, ErrExpired, ErrClosed, errors.New("broken pipe"), errSilent,
+		errors.New("unknown error: -5"), errors.New("unknown error: -127"), errors.New("unknown error: -66"), errors.New("unknown error: 6")} {
 		if Refused(err) {
 			t.Errorf("%v is taken for an answer", err)
 		}

@@ -3,6 +3,7 @@ package coord_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"net"
 	"slices"
 	"strings"
@@ -124,18 +125,26 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// create makes a node through the client's own connection.
+// create makes a node through the client's own connection. It may be broken: what
+// is asked again may then be there from the first time.
 func create(tb testing.TB, c *coord.Client, path, data string, flags int32) {
 	tb.Helper()
-	_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) (string, error) {
-		return conn.Create(path, []byte(data), flags, zk.WorldACL(zk.PermAll))
+	again := false
+	_, err := coord.Retry(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+		name, err := conn.Create(path, []byte(data), flags, zk.WorldACL(zk.PermAll))
+		if again && errors.Is(err, zk.ErrNodeExists) {
+			err = nil
+		}
+		again = true
+		return name, err
 	})
 	must(tb, err)
 }
 
+// set changes a node through the client's own connection, which may be broken.
 func set(tb testing.TB, c *coord.Client, path, data string) {
 	tb.Helper()
-	_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) (*zk.Stat, error) {
+	_, err := coord.Retry(bg, c.Session(), func(conn *zk.Conn) (*zk.Stat, error) {
 		return conn.Set(path, []byte(data), -1)
 	})
 	must(tb, err)
@@ -157,12 +166,16 @@ type recorder struct {
 func record(l *coordtest.Link) *recorder {
 	r := new(recorder)
 	l.OnFrame(func(f coordtest.Frame) coordtest.Action {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.frames = append(r.frames, f)
+		r.add(f)
 		return coordtest.Pass
 	})
 	return r
+}
+
+func (r *recorder) add(f coordtest.Frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.frames = append(r.frames, f)
 }
 
 // requests returns the ops of the requests so far, heartbeats left out.

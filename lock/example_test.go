@@ -145,7 +145,7 @@ func TestPartition(t *testing.T) {
 		}
 		next := lock.New(theirs, "/reports/lock").Acquire(t.Context())
 
-		server.LinkOf(ours).Stall(coordtest.Both) // nothing gets through any more
+		server.Stall(ours, coordtest.Both) // nothing gets through any more
 		select {
 		case <-h.Lost():
 		case <-next.Acquired():

@@ -132,7 +132,8 @@ func (m *Mutex) Contenders(ctx context.Context) ([]Contender, error) {
 }
 
 // Watch follows who holds m and who waits for it until ctx ends. Every contender
-// that comes or goes has the directory listed once, and the new one read.
+// that comes or goes has the directory listed once, and the new one read. While
+// the connection is down the stream says nothing new, and nothing of that.
 func (m *Mutex) Watch(ctx context.Context) *event.Stream[[]Contender] {
 	return queue.Watch(ctx, m.c, "watch the contenders of", m.dir, contenders)
 }

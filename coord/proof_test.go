@@ -1,0 +1,428 @@
+package coord_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// seek is a recipe that asks the server for nothing: it is held from the moment
+// when granted is closed until it is released.
+func seek(c *coord.Client, granted <-chan struct{}) *coord.Hold {
+	return coord.NewHold(c, "seek", "/sought", func(k *coord.Keeper) error {
+		s := c.Session()
+		select {
+		case <-granted:
+			if err := k.Acquired(s, "/sought", 1); err != nil {
+				return err
+			}
+		case <-k.Context().Done():
+			return context.Cause(k.Context())
+		}
+		select {
+		case <-k.Released():
+			return coord.ErrReleased
+		case <-s.Over():
+			return s.Err()
+		}
+	})
+}
+
+// now is closed.
+var now = func() <-chan struct{} {
+	ch := make(chan struct{})
+	close(ch)
+	return ch
+}()
+
+// passed is a frame, and when it passed a line.
+type passed struct {
+	coordtest.Frame
+	at time.Time
+}
+
+// An orphan is a line to a server that loses its leader: it goes on to answer
+// heartbeats and reads, and nothing else.
+type orphan struct {
+	mu       sync.Mutex
+	orphaned bool
+	frames   []passed
+}
+
+func orphanage(l *coordtest.Link) *orphan {
+	o := new(orphan)
+	l.OnFrame(func(f coordtest.Frame) coordtest.Action {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.orphaned && f.Dir == coordtest.ToClient && slices.Contains(passLeader, f.Op) {
+			return coordtest.Drop
+		}
+		o.frames = append(o.frames, passed{f, time.Now()})
+		return coordtest.Pass
+	})
+	return o
+}
+
+func (o *orphan) lose() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.orphaned = true
+}
+
+// passed returns when frames of op passed in direction d.
+func (o *orphan) passed(d coordtest.Direction, op string) []time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var at []time.Time
+	for _, p := range o.frames {
+		if p.Dir == d && p.Op == op {
+			at = append(at, p.at)
+		}
+	}
+	return at
+}
+
+// proven returns when the newest request was written of those whose answers have
+// passed the leader and reached the client.
+func (o *orphan) proven() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var newest time.Time
+	asked := map[string][]time.Time{}
+	for _, p := range o.frames {
+		key := p.Op + p.Path
+		switch {
+		case !slices.Contains(passLeader, p.Op):
+		case p.Dir == coordtest.ToServer:
+			asked[key] = append(asked[key], p.at)
+		default:
+			newest = asked[key][0]
+			asked[key] = asked[key][1:]
+		}
+	}
+	return newest
+}
+
+// A server without a leader answers heartbeats and reads for a while, and proves
+// nothing. While something is held it is left for another at T/3.
+func TestServerWithoutLeaderIsLeft(t *testing.T) {
+	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second, 40 * time.Second} {
+		for i := range 20 {
+			bubble(t, func(w *world) {
+				two := newPair(w)
+				c, err := coord.Dial(bg, []string{"one", "two"}, &coord.Options{Dial: two.dial, SessionTimeout: timeout})
+				must(t, err)
+				defer c.Close()
+				first := two.present()
+				var second *coordtest.Link
+				for _, l := range two.lines {
+					if l != first {
+						second = l
+					}
+				}
+				o, other := orphanage(first), orphanage(second)
+				h := take(c, "/lock", nil)
+				must(t, h.Wait())
+				time.Sleep(timeout + timeout*time.Duration(i)/(6*20))
+				o.lose()
+				for range 50 { // reads are answered all the while
+					c.Conn().Exists("/")
+					time.Sleep(timeout / 50)
+				}
+				moved := other.passed(coordtest.ToServer, "connect")
+				if len(moved) != 1 {
+					t.Fatalf("T=%v, phase %d: %d connections to the other server", timeout, i, len(moved))
+				}
+				if age := moved[0].Sub(o.proven()); age < timeout/3 || age > timeout/3+timeout/100 {
+					t.Errorf("T=%v, phase %d: left %v after the last word from the leader", timeout, i, age)
+				}
+				if n := len(o.passed(coordtest.ToClient, "exists")); n < 10 {
+					t.Errorf("T=%v, phase %d: %d reads answered", timeout, i, n)
+				}
+				time.Sleep(3 * timeout)
+				if isClosed(h.Lost()) || h.Err() != nil {
+					t.Errorf("T=%v, phase %d: %v", timeout, i, h.Err())
+				}
+				must(t, h.Release(bg))
+			})
+		}
+	}
+}
+
+// If all servers are without a leader, what is held is lost when the lease runs
+// out that began with its last word, though heartbeats are answered meanwhile.
+func TestNoLeaderAnywhere(t *testing.T) {
+	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second} {
+		for i := range 20 {
+			bubble(t, func(w *world) {
+				l := w.line()
+				o := orphanage(l)
+				c := w.client(l, coord.Options{SessionTimeout: timeout})
+				h := take(c, "/lock", nil)
+				must(t, h.Wait())
+				time.Sleep(timeout + timeout*time.Duration(i)/(6*20))
+				o.lose()
+				lost := time.Now()
+				<-h.Lost()
+				age, lease := time.Since(o.proven()), timeout*64/100
+				if age > lease || age < lease-timeout/100 {
+					t.Errorf("T=%v, phase %d: lost %v after the last word from the leader, want %v", timeout, i, age, lease)
+				}
+				if pings := o.passed(coordtest.ToClient, "ping"); !pings[len(pings)-1].After(lost) {
+					t.Errorf("T=%v, phase %d: no heartbeat was answered", timeout, i)
+				}
+				if !errors.Is(h.Err(), coord.ErrExpired) {
+					t.Errorf("T=%v, phase %d: %v", timeout, i, h.Err())
+				}
+			})
+		}
+	}
+}
+
+// Without a hold nothing depends on the leader, and nothing is asked of it: the
+// session lives on heartbeats, also with a server that has no leader.
+func TestIdleSessionIsNotProven(t *testing.T) {
+	bubble(t, func(w *world) {
+		const timeout = 6 * time.Second
+		l := w.line()
+		o := orphanage(l)
+		c := w.client(l, coord.Options{SessionTimeout: timeout})
+		s := c.Session()
+		o.lose()
+		time.Sleep(10 * timeout)
+		o.mu.Lock()
+		for _, p := range o.frames {
+			if p.Op != "connect" && p.Op != "ping" {
+				t.Errorf("an idle client and its server say %q", p.Op)
+			}
+		}
+		o.mu.Unlock()
+		if n := len(o.passed(coordtest.ToServer, "connect")); n != 1 || s.Err() != nil || c.Session() != s {
+			t.Errorf("%d connections; session %v", n, s.Err())
+		}
+		if n := len(o.passed(coordtest.ToServer, "ping")); n < 55 {
+			t.Errorf("%d heartbeats in ten session timeouts", n)
+		}
+	})
+}
+
+// While anything is held or sought, syncs are no more than T/6 apart, and with
+// the last of it they stop.
+func TestSyncsWhileSoughtOrHeld(t *testing.T) {
+	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second} {
+		bubble(t, func(w *world) {
+			l := w.line()
+			o := orphanage(l)
+			c := w.client(l, coord.Options{SessionTimeout: timeout})
+			s := c.Session()
+			for range 3 {
+				time.Sleep(2*timeout + 7*time.Millisecond)
+				from := time.Now()
+				check := func(what string) {
+					t.Helper()
+					last := from
+					for _, at := range append(o.passed(coordtest.ToServer, "sync"), time.Now()) {
+						if at.Before(from) {
+							continue
+						}
+						if gap := at.Sub(last); gap > timeout/6+time.Millisecond {
+							t.Errorf("T=%v: %s, and no sync for %v", timeout, what, gap)
+						}
+						last = at
+					}
+					if n := len(o.passed(coordtest.ToServer, "sync")); n > 1000 {
+						t.Fatalf("%d syncs", n)
+					}
+				}
+				granted := make(chan struct{})
+				first := seek(c, granted)
+				time.Sleep(5 * timeout)
+				check("sought")
+				close(granted)
+				must(t, first.Wait())
+				second := take(c, "/lock", nil)
+				must(t, second.Wait())
+				time.Sleep(5 * timeout)
+				check("held")
+				must(t, first.Release(bg))
+				time.Sleep(5 * timeout)
+				check("one is still held")
+				must(t, second.Release(bg))
+				synctest.Wait()
+				over := len(o.passed(coordtest.ToServer, "sync"))
+				time.Sleep(5 * timeout)
+				if n := len(o.passed(coordtest.ToServer, "sync")) - over; n > 0 {
+					t.Errorf("T=%v: %d syncs though nothing is held", timeout, n)
+				}
+			}
+			if s.Err() != nil {
+				t.Errorf("T=%v: %v", timeout, s.Err())
+			}
+		})
+	}
+}
+
+// In a session that has long been idle, and whose proof is old, something can be
+// acquired: what is old ends nothing.
+func TestAcquireAfterIdleness(t *testing.T) {
+	bubble(t, func(w *world) {
+		const timeout = 6 * time.Second
+		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
+		s := c.Session()
+		for i := range 10 {
+			time.Sleep(10*timeout + time.Duration(i)*timeout/60)
+			h := take(c, "/lock", nil)
+			must(t, h.Wait())
+			if left := time.Until(h.Until()); left < timeout/2 {
+				t.Errorf("acquired, and good for %v", left)
+			}
+			time.Sleep(3 * timeout)
+			if isClosed(h.Lost()) {
+				t.Fatal(h.Err())
+			}
+			must(t, h.Release(bg))
+
+			granted := make(chan struct{})
+			h = seek(c, granted)
+			time.Sleep(timeout) // it is proven meanwhile
+			close(granted)
+			must(t, h.Wait())
+			must(t, h.Release(bg))
+		}
+		if c.Session() != s {
+			t.Error("the session is lost")
+		}
+	})
+}
+
+// A recipe that asks for nothing, in a session of which the leader has not been
+// heard for too long, is granted nothing, though heartbeats are answered.
+func TestNoGrantWithoutProof(t *testing.T) {
+	bubble(t, func(w *world) {
+		const timeout = 10 * time.Second
+		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
+		s := c.Session()
+		time.Sleep(10*timeout + time.Millisecond)
+		h := seek(c, now)
+		if err := h.Wait(); !errors.Is(err, coord.ErrExpired) {
+			t.Errorf("Wait = %v, want ErrExpired", err)
+		}
+		<-h.Done()
+		if isClosed(h.Acquired()) || isClosed(h.Lost()) || !errors.Is(s.Err(), coord.ErrExpired) {
+			t.Errorf("acquired %v, lost %v; session %v", isClosed(h.Acquired()), isClosed(h.Lost()), s.Err())
+		}
+		w.await(c, coord.Connected)
+		must(t, take(c, "/lock", nil).Wait())
+	})
+}
+
+// What a server would hang up on is not sent.
+func TestLongPaths(t *testing.T) {
+	bubble(t, func(w *world) {
+		l := w.line()
+		c := w.client(l, coord.Options{})
+		r := record(l)
+		good := "/" + strings.Repeat("ü", 8191) + "x"
+		if err := coord.CheckPath(good); len(good) != 16<<10 || err != nil {
+			t.Errorf("CheckPath of %d bytes = %v", len(good), err)
+		}
+		for _, bad := range []string{good + "x", "/" + strings.Repeat("a/", 1<<20) + "a"} {
+			err := coord.CheckPath(bad)
+			if !errors.Is(err, coord.ErrInvalidPath) || len(err.Error()) > 1000 {
+				t.Errorf("CheckPath of %d bytes = %.1000v", len(bad), err)
+			}
+			for _, s := range []*event.Stream[event.Snapshot]{c.Watch(bg, bad, event.Data), c.Follow(bg, bad)} {
+				if !errors.Is(s.Err(), coord.ErrInvalidPath) {
+					t.Errorf("a stream on %d bytes: %.1000v", len(bad), s.Err())
+				}
+			}
+		}
+		synctest.Wait()
+		if got := r.requests(); len(got) > 0 {
+			t.Errorf("asked for %.100q", got)
+		}
+	})
+}
+
+// By the word of a server that the session has moved, the connection is left and
+// the session resumed; by its word that it has expired, it is over. So it is
+// whoever asked.
+func TestSessionWords(t *testing.T) {
+	const expired, moved = -112, -118
+	for _, code := range []int32{expired, moved} {
+		for _, sync := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d, sync %v", code, sync), func(t *testing.T) {
+				bubble(t, func(w *world) {
+					l := w.line()
+					var inject atomic.Int32
+					c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+						conn, err := l.Dial(ctx, network, addr)
+						greeted := false
+						return &wrapped{Conn: conn, read: func(frame []byte) []byte {
+							// xid, zxid, error
+							if greeted && int32(binary.BigEndian.Uint32(frame)) >= 0 {
+								if code := inject.Swap(0); code != 0 {
+									binary.BigEndian.PutUint32(frame[12:], uint32(code))
+									frame = frame[:16]
+								}
+							}
+							greeted = true
+							return frame
+						}}, err
+					}})
+					must(t, err)
+					defer c.Close()
+					s, r := c.Session(), record(l)
+					h := take(c, "/lock", nil)
+					must(t, h.Wait())
+					until := h.Until()
+					if sync {
+						synctest.Wait()
+						inject.Store(code)
+						time.Sleep(s.Timeout() / 5) // none but the next sync
+					} else {
+						inject.Store(code)
+						_, err := coord.Call(bg, s, exists("/"))
+						if code == moved && !errors.Is(err, zk.ErrSessionMoved) || code == expired && !errors.Is(err, coord.ErrExpired) {
+							t.Errorf("error %v", err)
+						}
+					}
+					w.await(c, coord.Connected)
+					synctest.Wait()
+					if code == expired {
+						if !errors.Is(s.Err(), coord.ErrExpired) || c.Session() == s || !isClosed(h.Lost()) {
+							t.Errorf("session %v, lost %v", s.Err(), isClosed(h.Lost()))
+						}
+						if h.Until().After(until) {
+							t.Error("by the word that the session has expired, the lease is longer")
+						}
+						return
+					}
+					if !slices.Contains(r.requests(), "connect") {
+						t.Error("the connection has not been left")
+					}
+					time.Sleep(time.Minute)
+					if s.Err() != nil || c.Session() != s || isClosed(h.Lost()) {
+						t.Errorf("session %v, lost %v", s.Err(), isClosed(h.Lost()))
+					}
+					must(t, h.Release(bg))
+				})
+			})
+		}
+	}
+}
