@@ -53,7 +53,9 @@ func places(ctx context.Context, c *coord.Client, dir string, children []string,
 	g.SetLimit(maxReads)
 	for _, who := range line {
 		if p, ok := known[who.name]; ok {
+			mu.Lock() // one who downgrades is new though not the last in line
 			read[who.name] = p
+			mu.Unlock()
 			continue
 		}
 		g.Go(func() error {

@@ -140,6 +140,9 @@ func (w *world) tell(c *client, ev event) {
 	case nothing:
 	case watch:
 		c.name, c.ahead, c.freed = do.node, asked, false
+		if !mayWaitFor(c.m.node, c.name) {
+			w.fault = "waits for one who does not block it"
+		}
 	default:
 		if c.phase != idle {
 			w.fault = "two requests in flight"

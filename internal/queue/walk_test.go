@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"fmt"
 	"hash/maphash"
 	"os"
@@ -59,7 +58,7 @@ var rules = []rule{
 	{name: "three writers", n: 3, kinds: "www", budget: budget{share: 1}},
 	{name: "readers alone", n: 2, kinds: "rr", budget: budget{loss: 1, delete: 1}},
 	{name: "reader and writer, loss", n: 2, kinds: "rw", budget: budget{share: 1, loss: 1}},
-	{name: "reader and writer, loss and operator", n: 2, kinds: "rw", budget: budget{share: 1, loss: 1, delete: 1}},
+	{name: "a writer, losses and operator", n: 1, kinds: "w", budget: budget{share: 1, loss: 2, delete: 1, expire: 1}},
 	{name: "reader and writer, cancel and expiry", n: 2, kinds: "rw", budget: budget{share: 1, cancel: 1, expire: 1}},
 	{name: "reader and writer, foreign", n: 2, kinds: "rw", foreign: true, budget: budget{share: 1, delete: 1}},
 	{name: "two writers, loss", n: 2, kinds: "ww", budget: budget{share: 2, loss: 1}},
@@ -72,6 +71,7 @@ var rules = []rule{
 	{name: "a reader and two writers, loss", n: 3, kinds: "rww", deep: true, budget: budget{share: 1, loss: 1}},
 	{name: "a reader and two writers, cancel", n: 3, kinds: "rww", deep: true, budget: budget{share: 1, cancel: 1}},
 	{name: "a reader and two writers, operator", n: 3, kinds: "rww", deep: true, budget: budget{share: 1, delete: 1}},
+	{name: "reader and writer, loss and operator", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, loss: 1, delete: 1}},
 	{name: "reader and writer, losses", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, loss: 2, delete: 1}},
 	{name: "reader and writer, all but loss", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, cancel: 1, expire: 1, delete: 1, mark: 1}},
 	{name: "two writers, losses", n: 2, kinds: "ww", deep: true, budget: budget{share: 2, loss: 2, delete: 1}},
@@ -149,8 +149,8 @@ func walk(r rule, step func(*machine, event) op) (states int, fault string) {
 			for _, a := range acts {
 				*after = *w
 				after.do(a)
-				if what := cmp.Or(after.fault, after.wrong()); what != "" {
-					return len(origins), history(ids[n], a, what)
+				if after.fault != "" {
+					return len(origins), history(ids[n], a, after.fault)
 				}
 				key = after.key(key[:0], names)
 				h := [2]uint64{maphash.Bytes(seed[0], key), maphash.Bytes(seed[1], key)}
@@ -158,6 +158,9 @@ func walk(r rule, step func(*machine, event) op) (states int, fault string) {
 					continue
 				}
 				seen[h] = true
+				if what := after.wrong(); what != "" {
+					return len(origins), history(ids[n], a, what)
+				}
 				next, nextIDs = append(next, after), append(nextIDs, int32(len(origins)))
 				after = new(world)
 				origins = append(origins, origin{ids[n], a})
@@ -223,8 +226,6 @@ func (w *world) wrong() string {
 			return "two holders, not both readers"
 		case left && !exists && c.m.state == held:
 			return "held by another node than it thinks"
-		case c.m.state == waiting && c.name != "" && !mayWaitFor(c.m.node, c.name):
-			return "waits for one who does not block it"
 		case c.quit && (holds || waits):
 			return "quit was not heeded"
 		case c.warned && (c.m.state == held || waits):
