@@ -33,6 +33,8 @@ type Subject struct {
 	// Then, if not nil, is done with a hold as soon as it is held, so that what a
 	// scenario says of a holder is said of one with which that was done.
 	Then func(h *coord.Hold) error
+	// Cycles is how many [Limits] goes through; zero means 10,000.
+	Cycles int
 }
 
 // A World is a server, fake or real, for one test.
