@@ -168,7 +168,8 @@ func (m *RWMutex) keep(h *coord.Hold, downgrade queue.Downgrade) {
 // nothing pass any more: take it anew.
 //
 // From the call on h is good for reading only, because the others may read
-// before the answer is here.
+// before the answer is here. A revocation asked for at that moment is void: what
+// was to give way has.
 //
 // If h is over, or is lost or released before the answer is here, Downgrade
 // returns h's Err. If h is no hold of m for writing it returns
