@@ -86,6 +86,28 @@ func (w world) held(holds []*coord.Hold, want ...bool) {
 	}
 }
 
+// events checks how many events the server has sent to each of all since they
+// began to count, and has them begin anew. Who releases hears of its own node's
+// end.
+func (w world) events(what string, all []*member, want ...int32) {
+	w.Helper()
+	var got []int32
+	for _, m := range all {
+		// What the server has done is told before what it is asked now.
+		_, err := coord.Call(bg, m.Session(), func(conn *zk.Conn) (bool, error) {
+			ok, _, err := conn.Exists("/")
+			return ok, err
+		})
+		must(w.World, err)
+		got = append(got, m.events.Load())
+		m.count()
+	}
+	if !slices.Equal(got, want) {
+		w.Errorf("%s: events %d, want %d", what, got, want)
+	}
+	w.Logf("%s: events to each %d", what, got)
+}
+
 func (w world) release(h *coord.Hold) {
 	w.Helper()
 	must(w.World, h.Release(bg))
@@ -143,27 +165,7 @@ var tests = []struct {
 		all := w.members(6)
 		h := w.queue("wrrrwr", all, 5)
 		w.held(h, true, false, false, false, false, false)
-		// Counted are the events that the server sends. Who releases hears of its
-		// own node's end.
-		expect := func(what string, want ...int32) {
-			w.Helper()
-			var got []int32
-			for _, m := range all {
-				// The events of one transaction are sent together, and what a
-				// client asks for later comes later.
-				_, err := coord.Call(bg, m.Session(), func(conn *zk.Conn) (bool, error) {
-					ok, _, err := conn.Exists("/")
-					return ok, err
-				})
-				must(w.World, err)
-				got = append(got, m.events.Load())
-				m.count()
-			}
-			if !slices.Equal(got, want) {
-				w.Errorf("%s: events %d, want %d", what, got, want)
-			}
-			w.Logf("%s: events to each %d", what, got)
-		}
+		expect := func(what string, want ...int32) { w.Helper(); w.events(what, all, want...) }
 		for _, m := range all {
 			m.count()
 		}
@@ -184,6 +186,26 @@ var tests = []struct {
 		w.Grant(h[5])
 		expect("the next writer releases", 0, 0, 0, 0, 1, 1)
 		w.release(h[5])
+	}},
+	{"a downgrade wakes the readers right behind it, and nobody else", func(w world) {
+		all := w.members(5)
+		h := w.queue("wrrwr", all, 4)
+		for _, m := range all {
+			m.count()
+		}
+		must(w.World, all[0].Downgrade(bg, h[0]))
+		w.Grant(h[1])
+		w.Grant(h[2])
+		w.events("a writer downgrades before two readers", all, 1, 1, 1, 0, 0)
+		w.release(h[0])
+		w.events("the downgraded releases", all, 1, 0, 0, 0, 0)
+		w.release(h[2])
+		w.Eventually("the writer follows the other reader", func() bool { return w.Watches() == 3+2 })
+		w.release(h[1])
+		w.Grant(h[3])
+		w.release(h[3])
+		w.Grant(h[4])
+		w.release(h[4])
 	}},
 	{"a downgrade keeps the place and the token, and moves the guard (R9)", func(w world) {
 		all := w.members(2)
