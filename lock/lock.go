@@ -36,10 +36,10 @@ type Mutex struct {
 	label string
 }
 
-// An Option adjusts a [Mutex].
+// An Option adjusts a [Mutex] or an [Unqueued].
 type Option func(*Mutex)
 
-// Label has the contenders of a Mutex show text to the others, such as a host
+// Label has the contenders of a lock show text to the others, such as a host
 // name: see [Contender]. It may be up to 1 KiB long.
 func Label(text string) Option {
 	return func(m *Mutex) { m.label = text }
