@@ -61,6 +61,8 @@ var rules = []rule{
 	{name: "a writer, losses and operator", n: 1, kinds: "w", budget: budget{share: 1, loss: 2, delete: 1, expire: 1}},
 	{name: "reader and writer, cancel and expiry", n: 2, kinds: "rw", budget: budget{share: 1, cancel: 1, expire: 1}},
 	{name: "reader and writer, foreign", n: 2, kinds: "rw", foreign: true, budget: budget{share: 1, delete: 1}},
+	{name: "a writer tries", n: 2, kinds: "rw", try: 1, budget: budget{loss: 1}},
+	{name: "a reader tries", n: 2, kinds: "wr", try: 1, budget: budget{share: 1, loss: 1}},
 	{name: "two writers, loss", n: 2, kinds: "ww", budget: budget{share: 2, loss: 1}},
 	{name: "two writers, refusal and mark", n: 2, kinds: "ww", budget: budget{share: 1, refuse: 1, mark: 1}},
 
