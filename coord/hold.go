@@ -110,7 +110,7 @@ func (h *Hold) Until() time.Time {
 // when h is lost or released, or is over without having been held. It lives as
 // long as parent and h do: call it once for each piece of work.
 func (h *Hold) Context(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
+	ctx, cancel := context.WithCancelCause(context.WithValue(parent, workOf{h}, true))
 	if h.work.Err() != nil {
 		cancel(context.Cause(h.work))
 		return ctx
@@ -119,6 +119,13 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	context.AfterFunc(ctx, func() { stop() }) // so that h forgets it when parent ends
 	return ctx
 }
+
+// workOf is the key by which the contexts of a Hold are known.
+type workOf struct{ h *Hold }
+
+// Covers reports whether ctx comes from h's [Hold.Context]. Such a ctx ends with
+// h, so nothing that has to wait for the end of h can be had with it.
+func (h *Hold) Covers(ctx context.Context) bool { return ctx.Value(workOf{h}) != nil }
 
 // Token returns the fencing token of h, zero until h is acquired.
 func (h *Hold) Token() Token {
@@ -257,6 +264,14 @@ func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	}
 	h.c.report.acquired(h.op, h.path, token)
 	return nil
+}
+
+// Moved says that from now on the znode node, a full path, stands for the Hold,
+// which is held, in place of the former one.
+func (k *Keeper) Moved(node string) {
+	k.h.mu.Lock()
+	defer k.h.mu.Unlock()
+	k.h.node = node
 }
 
 // Quit says that the Hold ends because of cause, though traces of it may remain

@@ -17,7 +17,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -37,10 +36,10 @@ type Mutex struct {
 	label string
 }
 
-// An Option adjusts a [Mutex].
+// An Option adjusts a [Mutex] or an [Unqueued].
 type Option func(*Mutex)
 
-// Label has the contenders of a Mutex show text to the others, such as a host
+// Label has the contenders of a lock show text to the others, such as a host
 // name: see [Contender]. It may be up to 1 KiB long.
 func Label(text string) Option {
 	return func(m *Mutex) { m.label = text }
@@ -90,24 +89,8 @@ func (m *Mutex) enter(ctx context.Context, op string, try bool) *coord.Hold {
 // Do returns the reason why f was not called; or f's error, joined with the
 // reason if the lock was lost before f returned, and with the ensemble's refusal
 // if the contender could not be removed from the queue.
-func (m *Mutex) Do(ctx context.Context, f func(context.Context, coord.Token) error) (err error) {
-	h := m.Acquire(ctx)
-	defer func() {
-		left := h.Release(ctx)
-		if ctx.Err() == nil { // else the release goes on without us
-			err = errors.Join(err, left)
-		}
-	}()
-	if err := h.Wait(); err != nil {
-		return err
-	}
-	work, stop := context.WithCancel(h.Context(ctx))
-	defer stop()
-	err = f(work, h.Token())
-	if lost := h.Err(); lost != nil {
-		err = errors.Join(err, lost)
-	}
-	return err
+func (m *Mutex) Do(ctx context.Context, f func(context.Context, coord.Token) error) error {
+	return queue.Do(ctx, m.Acquire(ctx), f)
 }
 
 // A Contender is one that holds a lock or waits for it.

@@ -18,6 +18,7 @@ func (s *script) play(ctx context.Context) error {
 	var adas, bens, cleos, dans turn
 	var bens1 *coord.Hold // the one that ben loses
 	heal := func() {}
+	cleosWish := wish{make(chan struct{})}
 	await := func(who *contender, what moment, why string) { s.story.await(ctx, who.name, what, why) }
 
 	chapters := []struct {
@@ -95,6 +96,41 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, writes, "ben to work")
 			bens.end(errors.New("work done"))
 			await(ben, releases, "ben to stop his work")
+		},
+	}, {
+		"8. A lock that can be shared. ada and ben read together; cleo, who wants to\n" +
+			"   write, waits for both, and dan, who wants to read and came later, for cleo.",
+		func() {
+			adas = s.share(ctx, ada, wish{})
+			await(ada, reading, "ada to read")
+			bens = s.share(ctx, ben, wish{})
+			await(ben, reading, "ben to read")
+			cleos = s.share(ctx, cleo, cleosWish)
+			await(cleo, waits, "cleo to be in the queue")
+			dans = s.share(ctx, dan, wish{})
+			await(dan, waits, "dan to be in the queue")
+			adas.end(errors.New("read enough"))
+			await(ada, releases, "ada to have read")
+			bens.end(errors.New("read enough"))
+			await(ben, releases, "ben to have read")
+			await(cleo, writing, "cleo's turn")
+		},
+	}, {
+		"9. cleo has written, and goes on as a reader, with nobody in between who\n" +
+			"   writes. dan reads with her; ada, who wants to write, waits for both.",
+		func() {
+			adas = s.share(ctx, ada, wish{make(chan struct{})})
+			await(ada, waits, "ada to be in the queue")
+			close(cleosWish.lower)
+			await(cleo, downgrades, "cleo to go on as a reader")
+			await(dan, reading, "dan to read")
+			cleos.end(errors.New("read enough"))
+			await(cleo, releases, "cleo to have read")
+			dans.end(errors.New("read enough"))
+			await(dan, releases, "dan to have read")
+			await(ada, writing, "ada's turn")
+			adas.end(errors.New("work done"))
+			await(ada, releases, "ada to have written")
 		},
 	}}
 	for _, c := range chapters {

@@ -90,12 +90,19 @@ type turn struct {
 	hold chan *coord.Hold        // what run returns
 }
 
-func (s *script) start(ctx context.Context, c *contender) turn {
+func (s *script) start(ctx context.Context, c *contender) turn { return s.begin(ctx, c, c.run) }
+
+// share has c ask for the shared lock.
+func (s *script) share(ctx context.Context, c *contender, w wish) turn {
+	return s.begin(ctx, c, func(ctx context.Context) *coord.Hold { return c.share(ctx, w) })
+}
+
+func (s *script) begin(ctx context.Context, c *contender, run func(context.Context) *coord.Hold) turn {
 	ctx, end := context.WithCancelCause(ctx)
 	t := turn{end, make(chan *coord.Hold, 1)}
 	s.ends = append(s.ends, func() { end(errors.New("the tour is over")) })
 	s.turns.Go(func() {
-		hold := c.run(ctx)
+		hold := run(ctx)
 		select {
 		case <-hold.Lost():
 			if !c.doomed.Load() {

@@ -26,6 +26,10 @@ const (
 	lost      moment = "LOST"
 	leaves    moment = "leaves"
 	releases  moment = "releases"
+
+	reading    moment = "READING"
+	writing    moment = "WRITING"
+	downgrades moment = "downgrades"
 )
 
 // A note is one line of the story.
@@ -49,6 +53,9 @@ type story struct {
 	margin time.Duration // between a loss and the next acquisition
 	err    error         // what went wrong; the first counts
 	change chan struct{} // closed and replaced when one of the above changes
+
+	inside   []guest     // who has the shared lock
+	greatest coord.Token // of those who have had it
 }
 
 func newStory(out io.Writer, colors bool) *story {
@@ -184,7 +191,7 @@ func (s *story) print(at time.Duration, who string, what moment, text string) {
 	} else {
 		word := fmt.Sprintf("%-11s", what)
 		switch what {
-		case acquired:
+		case acquired, reading, writing:
 			word = s.paint("32", word)
 		case lost, refused:
 			word = s.paint("31", word)

@@ -35,10 +35,21 @@ var plot = []string{
 	"dan releases",
 	"ben ACQUIRED",
 	"ben releases",
+	"ada READING",
+	"ben READING",
+	"ada releases",
+	"ben releases",
+	"cleo WRITING",
+	"cleo downgrades",
+	"dan READING",
+	"cleo releases",
+	"dan releases",
+	"ada WRITING",
+	"ada releases",
 }
 
 var (
-	told = regexp.MustCompile(`(?m)^ *\d+  (\w+) +(ACQUIRED|leaves|releases|connected|LOST|refused) `)
+	told = regexp.MustCompile(`(?m)^ *\d+  (\w+) +(ACQUIRED|leaves|releases|connected|LOST|refused|READING|WRITING|downgrades) `)
 	text = regexp.MustCompile(`\A[\n -~]*\z`)
 )
 
@@ -59,6 +70,10 @@ func check(t *testing.T, out string) {
 		`dan   waits +behind ben\n`,
 		`ben   ACQUIRED +token \d+, [\d.]+ ms after ada let go\n`,
 		`dan   ACQUIRED +token \d+, [\d.]+ ms after ben was told LOST\n`,
+		`ben   READING +token \d+, together with ada\n`,
+		`cleo  waits +behind ben\n`,
+		`dan   waits +behind cleo\n`,
+		`dan   READING +token \d+, together with cleo\n`,
 		`\.\.\. waiting for the server to give up ben's session`,
 		`All as promised, in [\d.]+ s\. LOST came [\d.]+ ms before the next ACQUIRED\.\n\z`,
 	} {
@@ -149,6 +164,16 @@ func TestStoryNotices(t *testing.T) {
 	overlap.acquired("ben", 2)
 	if err := overlap.failure(); err == nil || !strings.Contains(err.Error(), "at the same time") {
 		t.Errorf("two holders: %v", err)
+	}
+	shared := newStory(&out, false)
+	shared.enter("ada", false, 1)
+	shared.enter("ben", false, 2)
+	if err := shared.failure(); err != nil {
+		t.Errorf("two readers: %v", err)
+	}
+	shared.enter("cleo", true, 3)
+	if err := shared.failure(); err == nil || !strings.Contains(err.Error(), "at the same time") {
+		t.Errorf("a writer beside readers: %v", err)
 	}
 	order := newStory(&out, false)
 	order.acquired("ada", 2)

@@ -12,14 +12,15 @@ import (
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
 
-// A plot is what a contender does while one frame of it meets a fault. It
-// returns the holds that it has made. The lock may be held by another.
-type plot struct {
-	name string
-	run  func(w *World, c *Client, other *coord.Hold) []*coord.Hold
+// A Plot is what a contender does while one frame of it meets a fault. Run
+// returns the holds that it has made. The lock is held by another, whose hold it
+// must release.
+type Plot struct {
+	Name string
+	Run  func(w *World, c *Client, other *coord.Hold) []*coord.Hold
 }
 
-var plots = []plot{
+var plots = []Plot{
 	{"takes a free lock and releases it", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
 		must(w, other.Release(bg))
 		h := w.Acquire(bg, c.Client, w.Dir)
@@ -117,14 +118,14 @@ var reasons = []error{
 	coord.ErrReleased, coord.ErrExpired, coord.ErrLocked, coord.ErrClosed, context.Canceled, context.DeadlineExceeded,
 }
 
-// Faults lets every frame of every plot meet every fault, each in a bubble of
-// its own. Whatever happens, each hold comes to its end, and for a reason that
+// Faults lets every frame of every plot, and of those given besides, meet every
+// fault, each in a bubble of its own. Whatever happens, each hold comes to its end, and for a reason that
 // fits; nobody holds beside another; nothing is left in the directory, on the
 // server or, as the bubble sees to, of goroutines; and the lock can be had.
 // (R4, R5, R7, R28, R60, R79, R93.)
-func Faults(t *testing.T, s Subject) {
-	for _, p := range plots {
-		t.Run(p.name, func(t *testing.T) {
+func Faults(t *testing.T, s Subject, more ...Plot) {
+	for _, p := range slices.Concat(plots, more) {
+		t.Run(p.Name, func(t *testing.T) {
 			// Once without a fault, to learn what frames there are.
 			frames := map[coordtest.Direction]int{}
 			play(t, s, p, func(w *World, c *Client, f coordtest.Frame) coordtest.Action {
@@ -163,7 +164,7 @@ func Faults(t *testing.T, s Subject) {
 
 // play runs p in a bubble, with hook on the frames that c sends and receives
 // once it is connected.
-func play(t *testing.T, s Subject, p plot, hook func(*World, *Client, coordtest.Frame) coordtest.Action) {
+func play(t *testing.T, s Subject, p Plot, hook func(*World, *Client, coordtest.Frame) coordtest.Action) {
 	InBubble(t, s, func(w *World) {
 		first, last := w.Client(40*time.Second), w.Client(40*time.Second)
 		other := w.Held(first)
@@ -179,7 +180,7 @@ func play(t *testing.T, s Subject, p plot, hook func(*World, *Client, coordtest.
 			f.N -= start[f.Dir]
 			return hook(w, c, f)
 		})
-		for _, h := range p.run(w, c, other) {
+		for _, h := range p.Run(w, c, other) {
 			w.Wait("done", h.Done())
 			if err := h.Err(); !slices.ContainsFunc(reasons, func(r error) bool { return errors.Is(err, r) }) {
 				w.Errorf("ended with %v", err)

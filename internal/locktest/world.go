@@ -30,6 +30,11 @@ type Subject struct {
 	Name    string
 	Acquire func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
 	Try     func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
+	// Then, if not nil, is done with a hold as soon as it is held, so that what a
+	// scenario says of a holder is said of one with which that was done.
+	Then func(h *coord.Hold) error
+	// Cycles is how many [Limits] goes through; zero means 10,000.
+	Cycles int
 }
 
 // A World is a server, fake or real, for one test.
@@ -201,14 +206,17 @@ func (w *World) Grant(h *coord.Hold) {
 	}
 }
 
-// Settled waits until h is held or over and returns its Err.
+// Settled waits until h is held, and [Subject.Then] is done with it, or over, and
+// returns its Err.
 func (w *World) Settled(h *coord.Hold) error {
 	w.Helper()
 	settled := make(chan struct{})
 	var err error
 	go func() {
-		err = h.Wait()
-		close(settled)
+		defer close(settled)
+		if err = h.Wait(); err == nil && w.Then != nil {
+			err = w.Then(h)
+		}
 	}()
 	w.Wait("end of the wait", settled)
 	return err

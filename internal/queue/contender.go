@@ -14,6 +14,7 @@ type Wish struct {
 	Dir   string // the queue's directory
 	Label string // what the others see of the contender
 	Try   bool   // leave rather than wait
+	kind  kind
 }
 
 // revocation is what Curator writes into the znode of a holder that shall give
@@ -42,7 +43,10 @@ func (w Wish) check() error {
 // Enter takes a contender into the queue and returns at once. The Hold is held
 // when everyone is gone who was there before. ctx governs the waiting: when it
 // ends before, the contender leaves.
-func Enter(ctx context.Context, c *coord.Client, w Wish) *coord.Hold {
+func Enter(ctx context.Context, c *coord.Client, w Wish) *coord.Hold { return enter(ctx, c, w, nil) }
+
+// enter does what Enter says, and what those want who send to downgrades.
+func enter(ctx context.Context, c *coord.Client, w Wish, downgrades <-chan chan<- error) *coord.Hold {
 	return coord.NewHold(c, w.Op, w.Dir, func(k *coord.Keeper) error {
 		if err := w.check(); err != nil {
 			return err
@@ -57,11 +61,11 @@ func Enter(ctx context.Context, c *coord.Client, w Wish) *coord.Hold {
 		if err != nil {
 			return err
 		}
-		d := &driver{Wish: w, c: c, s: s, k: k}
+		d := &driver{Wish: w, c: c, s: s, k: k, downgrades: downgrades}
 		d.m = machine{
 			id:     newID(),
+			kind:   w.kind,
 			try:    w.Try,
-			blocks: anyone,
 			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
 		}
 		return d.run(ctx)
@@ -80,6 +84,9 @@ type driver struct {
 	reply <-chan event // of the one request in flight; an earlier one's answer is void
 	self  *followed    // our own node, once it has a name
 	ahead *followed    // the node that watch named
+
+	downgrades <-chan chan<- error // of those who want a downgrade, and where to answer them
+	eager      []chan<- error      // the answers that are due when it is done
 }
 
 // A followed is a znode followed until the driver needs it no more.
@@ -142,6 +149,11 @@ func (d *driver) run(sought context.Context) error {
 		case <-d.ahead.done():
 			d.ahead.over = true
 			ev = event{signal: quit, err: d.ahead.Err()}
+		case back := <-d.downgrades:
+			if !d.want(back) {
+				continue
+			}
+			ev = event{signal: share}
 		case <-d.s.Over():
 			ev = event{signal: expired} // step finds out why
 		case <-canceled:
@@ -159,6 +171,7 @@ func (d *driver) run(sought context.Context) error {
 		default:
 		}
 		d.step(ev)
+		d.answer(ev)
 		if d.m.state == held {
 			canceled = nil // ctx governs the waiting
 		}
@@ -190,6 +203,10 @@ func (d *driver) step(ev event) {
 	was := d.m.state
 	d.do(d.m.step(ev))
 	now := d.m.state
+	if was == downgrading && now != was {
+		d.self.end()
+		d.self = nil // may have had word of the former node, which was not heeded
+	}
 	if d.self == nil && d.m.node != "" && now != done {
 		d.self = d.follow(d.m.node)
 	}
@@ -197,7 +214,11 @@ func (d *driver) step(ev event) {
 		d.ahead.end()
 		d.ahead = nil
 	}
-	if was != held && now == held {
+	switch {
+	case was == now, now == downgrading:
+	case was == downgrading && now == held:
+		d.k.Moved(d.c.FullPath(d.Dir + "/" + d.m.node))
+	case now == held:
 		node := d.c.FullPath(d.Dir + "/" + d.m.node)
 		if err := d.k.Acquired(d.s, node, coord.Token(d.m.token)); err != nil {
 			d.step(event{signal: quit, err: err})
@@ -224,6 +245,8 @@ func (d *driver) do(o op) {
 		request = func() event { return d.list(o.sync) }
 	case remove:
 		request = func() event { return d.remove(o.node) }
+	case replace:
+		request = func() event { return d.replace(o.node) }
 	}
 	reply := make(chan event, 1) // so that the goroutine ends though the driver has gone on
 	d.c.Go(func(context.Context) { reply <- request() })

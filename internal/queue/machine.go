@@ -9,20 +9,21 @@ import (
 
 // A state says where a contender stands. The driver reads off it what to tell
 // the owner: entering held is the acquisition; held to leaving is a release,
-// held to any other state the loss; done is the end, with m.cause as the
-// reason of it all.
+// held to any other state but downgrading, and back, the loss; done is the end,
+// with m.cause as the reason of it all.
 type state uint8
 
 const (
-	creating   state = iota // a create is in flight, and no other node of ours exists
-	looking                 // a create's answer was lost: asked who is in the queue, to learn its fate
-	listing                 // our node exists; asked who is in the queue
-	waiting                 // our node exists; following the nearest contender that blocks it
-	confirming              // nobody blocks our node; waiting for proof that it is still there
-	held                    // ours, until our node or the session is known to be gone
-	revoked                 // was held, told to give way; our node keeps the others out until the owner quits
-	leaving                 // asked for our node's removal
-	done                    // nothing more will be asked, and nothing heard matters
+	creating    state = iota // a create is in flight, and no other node of ours exists
+	looking                  // a create's answer was lost: asked who is in the queue, to learn its fate
+	listing                  // our node exists; asked who is in the queue
+	waiting                  // our node exists; following the nearest contender that blocks it
+	confirming               // nobody blocks our node; waiting for proof that it is still there
+	held                     // ours, until our node or the session is known to be gone
+	downgrading              // ours, unless there is a cause to end; our node is a write, a read in its place, or gone
+	revoked                  // was held, told to give way; our node keeps the others out until the owner quits
+	leaving                  // asked for our node's removal
+	done                     // nothing more will be asked, and nothing heard matters
 )
 
 // A signal is the kind of an event.
@@ -33,8 +34,9 @@ const (
 	created signal = iota // create: node is ours with token; alone if no other child was there
 	unknown               // create: the link broke, it may have been done or not
 	listed                // list: names are the directory's children; none if there is no directory
-	removed               // remove: our node is not there any more
-	refused               // create, list or remove: err, and it was not done
+	removed               // remove or replace: our node is not there any more
+	moved                 // replace: node stands in its place
+	refused               // any but watch: err, and it was not done
 
 	// Word of the node that watch named.
 	freed // it is gone
@@ -49,6 +51,7 @@ const (
 	// Word of neither. If several events are due, expired goes first.
 	expired // the session is over because of err, and every request in flight is void
 	quit    // the owner wants it no more because of err, never nil; may come more than once
+	share   // the owner, who holds it for writing, wants it for reading
 )
 
 // An event is what a machine is told.
@@ -70,6 +73,7 @@ const (
 	list         // read the directory's children: listed or refused
 	watch        // follow node until it is gone, in place of the one before: freed
 	remove       // delete node, again and again until it is gone: removed or refused
+	replace      // put a read in the place of node, again and again until that is known: moved, removed or refused
 )
 
 // An op is what a machine wants done. All but watch are requests, of which
@@ -88,25 +92,22 @@ type causes struct {
 	exhausted error // the numbers have run out, so there is no order any more
 }
 
-// A machine takes one contender through the queue in one session. It does no
-// I/O and reads no clock: step is a pure function of what it has been told.
-// It starts in creating with op{verb: create} in flight.
+// A machine takes one contender through the queue in one session. It does no I/O
+// and reads no clock: step is a pure function of what it has been told. It starts
+// in creating with op{verb: create} in flight.
 type machine struct {
 	id     string // marks our node; chosen before the create, so that a lost answer can be made good
+	kind   kind   // of our node when created
 	try    bool   // leave rather than wait
-	blocks func(ahead, me contender) bool
 	causes causes
 
 	state  state
-	node   string // name of our node once known, then for ever
+	node   string // name of our node once known; changed by moved alone
 	token  int64  // set before held is entered
 	proven bool   // our node is there as far as an armed watch can tell
 	sole   bool   // in waiting: the contender that we follow is the only one that blocks
 	cause  error  // the first reason to end; none may be held or waited for after it
 }
-
-// anyone is the rule of a mutex: every contender blocks all those behind it.
-func anyone(ahead, me contender) bool { return true }
 
 // step takes note of ev and returns what to do about it.
 func (m *machine) step(ev event) op {
@@ -126,8 +127,7 @@ func (m *machine) step(ev event) op {
 			return m.leave(m.causes.exhausted)
 		}
 		// The transaction that made our node found no other child. That is as
-		// good as a proof, and what happens to the node from now on the
-		// driver will learn when it arms the watch.
+		// good as a proof, and the driver arms the watch.
 		m.state = held
 	case unknown:
 		m.state = looking
@@ -135,8 +135,16 @@ func (m *machine) step(ev event) op {
 	case listed:
 		return m.place(line(ev.names))
 	case removed:
-		return m.finish(nil)
+		return m.finish(m.causes.deleted) // in leaving that is no news, and there is a cause
+	case moved:
+		// The token stays. It is less than those of the writers who have come
+		// to wait in the meantime, and the new node's would not be.
+		m.node = ev.node
+		return m.settle()
 	case refused:
+		if m.state == downgrading {
+			return m.settle()
+		}
 		if m.node != "" && m.state != leaving {
 			return m.leave(ev.err)
 		}
@@ -163,12 +171,16 @@ func (m *machine) step(ev event) op {
 	case doubt:
 		m.proven = false
 	case gone:
+		if m.state == downgrading {
+			return op{} // by our own doing or not: the reply will tell
+		}
 		return m.finish(m.causes.deleted)
 	case marked:
 		switch m.state {
 		case held:
 			m.state, m.cause = revoked, m.causes.revoked
 		case revoked: // said twice, or read again after a break of the link
+		case downgrading: // void if the write is replaced, and otherwise read again
 		default:
 			return m.end(m.causes.revoked)
 		}
@@ -176,6 +188,11 @@ func (m *machine) step(ev event) op {
 		return m.finish(ev.err)
 	case quit:
 		return m.end(ev.err)
+	case share:
+		if m.state == held {
+			m.state = downgrading
+			return op{verb: replace, node: m.node}
+		}
 	}
 	return op{}
 }
@@ -203,7 +220,7 @@ func (m *machine) place(line []contender) op {
 	var nearest contender
 	var n int
 	for _, c := range line[:i] {
-		if m.blocks(c, me) {
+		if blocks(c.kind, me.kind) {
 			nearest = c
 			n++
 		}
@@ -214,9 +231,9 @@ func (m *machine) place(line []contender) op {
 	case m.try:
 		return m.leave(m.causes.locked)
 	}
-	// A writer that goes may have become a reader in the same place, which
-	// blocks as before: then look again.
-	m.sole = n == 1 && nearest.kind != write
+	// A writer that goes may have become a reader in the same place. If that
+	// blocks us too, look again.
+	m.sole = n == 1 && (nearest.kind != write || !blocks(read, me.kind))
 	// Following the nearest, and not the head, makes each release wake one.
 	m.state = waiting
 	return op{verb: watch, node: nearest.name}
@@ -229,6 +246,16 @@ func ordered(line []contender, me contender) bool {
 	return !slices.ContainsFunc(line, func(c contender) bool {
 		return c.number < 0 || c.number == math.MaxInt32 || c.number == me.number && c.id != me.id
 	})
+}
+
+// settle goes on after a downgrade, done or refused. The driver asks anew how our
+// node is, for what was heard in the meantime may have been about the former one.
+func (m *machine) settle() op {
+	if m.cause != nil {
+		return m.leave(nil)
+	}
+	m.state = held
+	return op{}
 }
 
 // head takes the lock, or waits for the proof without which it must not be

@@ -16,8 +16,9 @@ var update = flag.Bool("update", false, "write what the machine does into testda
 
 // TestTraces plays testdata. Each line is an event, and behind the arrow what
 // the machine made of it: its state, and its op or what the state is about.
-// Names are short: me-5 is the machine's node of number 5, w-3 a writer's,
-// any other letter's that of a mutex contender.
+// Names are short: me-5, mr-5 or mw-5 is the machine's node of number 5, the lock's
+// of a mutex, a reader's or a writer's; r-3 and w-3 are of another reader and
+// another writer, and with any other letter it is that of a mutex contender.
 func TestTraces(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -58,7 +59,13 @@ func play(t *testing.T, trace string) string {
 		}
 		var do op
 		if args[0] == "start" {
-			m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), blocks: anyone, causes: modelCauses}
+			m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: modelCauses}
+			if slices.Contains(args, "read") {
+				m.kind = read
+			}
+			if slices.Contains(args, "write") {
+				m.kind = write
+			}
 			do = op{verb: create}
 		} else {
 			do = m.step(parseEvent(t, args))
@@ -68,11 +75,11 @@ func play(t *testing.T, trace string) string {
 	return strings.Join(lines, "\n")
 }
 
-var stateNames = [...]string{"creating", "looking", "listing", "waiting", "confirming", "held", "revoked", "leaving", "done"}
+var stateNames = [...]string{"creating", "looking", "listing", "waiting", "confirming", "held", "downgrading", "revoked", "leaving", "done"}
 
-var signalNames = []string{"created", "unknown", "listed", "removed", "refused", "freed", "proof", "doubt", "gone", "marked", "expired", "quit"}
+var signalNames = []string{"created", "unknown", "listed", "removed", "moved", "refused", "freed", "proof", "doubt", "gone", "marked", "expired", "quit", "share"}
 
-var verbNames = [...]string{"", "create", "list", "watch", "remove"}
+var verbNames = [...]string{"", "create", "list", "watch", "remove", "replace"}
 
 func parseEvent(t *testing.T, args []string) event {
 	s := slices.Index(signalNames, args[0])
@@ -84,6 +91,8 @@ func parseEvent(t *testing.T, args []string) event {
 	case created:
 		ev.node, ev.token = long(args[0]), atoi(t, args[1])
 		ev.alone = slices.Contains(args, "alone")
+	case moved:
+		ev.node = long(args[0])
 	case listed:
 		for _, a := range args {
 			ev.names = append(ev.names, long(a))
@@ -134,6 +143,12 @@ func long(s string) string {
 		return s // no contender
 	case who == "me":
 		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], lock), n)
+	case who == "mr":
+		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], read), n)
+	case who == "mw":
+		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], write), n)
+	case who == "r":
+		return fmt.Sprintf("%s%010d", prefix(who, read), n)
 	case who == "w":
 		return fmt.Sprintf("%s%010d", prefix(who, write), n)
 	}
@@ -146,7 +161,7 @@ func short(name string) string {
 	case !ok:
 		return name
 	case c.id == modelIDs[0]:
-		return fmt.Sprint("me-", c.number)
+		return fmt.Sprint([]string{"me-", "mw-", "mr-"}[c.kind], c.number)
 	}
 	return fmt.Sprint(strings.Trim(c.id, "-"), "-", c.number)
 }
@@ -154,7 +169,7 @@ func short(name string) string {
 // R6: of an end and a clean-up that failed, the end comes first, and both can
 // be asked for.
 func TestCausesAreJoined(t *testing.T) {
-	m := machine{id: modelIDs[0], blocks: anyone, causes: modelCauses}
+	m := machine{id: modelIDs[0], causes: modelCauses}
 	m.step(event{signal: created, node: long("me-5"), token: 12, alone: true})
 	m.step(event{signal: quit, err: errReleased})
 	m.step(event{signal: refused, err: errDenied})

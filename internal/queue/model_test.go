@@ -45,7 +45,7 @@ type znode struct {
 
 // A budget says how many faults of each kind a world still has in store.
 type budget struct {
-	loss, cancel, expire, delete, mark, refuse, reap int8
+	loss, cancel, expire, delete, mark, refuse, reap, share int8
 }
 
 // A world is everything that can differ between two states. It is copied by
@@ -57,7 +57,8 @@ type world struct {
 	n       int8
 	next    int32 // number of the next node
 	zxid    int64 // token of the last node
-	granted int64 // the last token granted
+	granted int64 // the greatest token granted
+	written int64 // the greatest token granted to one who is alone
 	budget  budget
 	clients [3]client
 	fault   string
@@ -99,7 +100,7 @@ func newWorld(r *rule, step func(*machine, event) op) *world {
 	}
 	for i := range r.n {
 		w.clients[i] = client{
-			m:     machine{id: modelIDs[i], try: i >= r.n-r.try, blocks: anyone, causes: modelCauses},
+			m:     machine{id: modelIDs[i], kind: r.kind(i), try: i >= r.n-r.try, causes: modelCauses},
 			up:    true,
 			phase: sent,
 			req:   op{verb: create},
@@ -124,6 +125,7 @@ const (
 	mend                           // the link is back
 	cancel                         // the owner wants it no more
 	release                        // the holder gives it back
+	downgrade                      // or goes on as a reader
 	expire                         // the session is over for the client
 	bury                           // and for the server, which removes its nodes
 	operate                        // an operator removes a node
@@ -133,7 +135,7 @@ const (
 )
 
 var happenings = [...]string{"end", "serve", "refuse", "answer", "read own", "word of own", "read ahead", "freed",
-	"lose link", "sever link", "mend link", "cancel", "release", "expire", "bury session", "operator removes",
+	"lose link", "sever link", "mend link", "cancel", "release", "downgrade", "expire", "bury session", "operator removes",
 	"mark", "reap directory", "foreigner goes"}
 
 // An act is one thing that happens, to a client or a node.
@@ -149,7 +151,7 @@ func (w *world) enabled() []act {
 	var acts []act
 	for i := range int8(w.rule.n) {
 		c := &w.clients[i]
-		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try {
+		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try && w.clients[i-1].m.kind == c.m.kind {
 			continue // they are alike: let them begin in one order
 		}
 		can := func(ok bool, what happening) {
@@ -169,7 +171,8 @@ func (w *world) enabled() []act {
 		can(live && c.up && w.budget.loss > 0, sever)
 		can(live && !c.up, mend)
 		can(live && w.budget.cancel > 0, cancel)
-		can(c.m.state == held || c.m.state == revoked, release)
+		can(c.m.state == held || c.m.state == revoked || c.m.state == downgrading && c.m.cause == nil, release)
+		can(c.m.state == held && c.kind() == write && w.budget.share > 0, downgrade)
 		can(live && w.budget.expire > 0, expire)
 		can((c.over || c.m.state == done && c.orphan) && !c.ended, bury)
 	}
@@ -270,6 +273,9 @@ func (w *world) do(a act) {
 		w.tell(c, event{signal: quit, err: errCanceled})
 	case release:
 		w.tell(c, event{signal: quit, err: errReleased})
+	case downgrade:
+		w.budget.share--
+		w.tell(c, event{signal: share})
 	case expire:
 		w.budget.expire--
 		c.over = true

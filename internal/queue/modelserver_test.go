@@ -47,7 +47,7 @@ func (w *world) breakLink(c *client, lose bool) {
 func (w *world) serve(i int8, c *client) event {
 	switch c.req.verb {
 	case create:
-		z := w.add(i, prefix(c.m.id, lock))
+		z := w.add(i, prefix(c.m.id, c.m.kind))
 		return event{signal: created, node: z.name, token: z.token, alone: w.n == 1}
 	case list:
 		c.lags = c.lags && !c.req.sync
@@ -59,12 +59,32 @@ func (w *world) serve(i int8, c *client) event {
 		}
 		slices.Reverse(names) // a server's order is none
 		return event{signal: listed, names: names}
+	case replace:
+		reader := asRead(c.req.node)
+		k := w.find(c.req.node)
+		switch {
+		case w.find(reader) >= 0: // it was done, and the answer lost
+		case k < 0:
+			return event{signal: removed}
+		default:
+			w.delete(k)
+			w.zxid++
+			w.nodes[w.n] = znode{name: reader, owner: i, token: w.zxid}
+			w.n++
+		}
+		return event{signal: moved, node: reader}
 	default:
 		if k := w.find(c.req.node); k >= 0 {
 			w.delete(k)
 		}
 		return event{signal: removed}
 	}
+}
+
+// kind says what c's node is as far as it knows.
+func (c *client) kind() kind {
+	me, _ := parse(c.m.node)
+	return me.kind
 }
 
 func (w *world) add(owner int8, prefix string) znode {
@@ -105,11 +125,13 @@ func (w *world) tell(c *client, ev event) {
 	case doubt:
 		c.sure = false
 	case gone:
-		c.told = true
+		c.told = was != downgrading // in which it may be our own doing
+	case removed:
+		c.told = was == downgrading
 	case quit:
 		c.quit = true
 	case marked:
-		c.warned = true
+		c.warned = c.warned || was != downgrading
 	case refused:
 		c.orphan = was == leaving || was == looking
 	}
@@ -118,6 +140,9 @@ func (w *world) tell(c *client, ev event) {
 	case nothing:
 	case watch:
 		c.name, c.ahead, c.freed = do.node, asked, false
+		if !mayWaitFor(c.m.node, c.name) {
+			w.fault = "waits for one who does not block it"
+		}
 	default:
 		if c.phase != idle {
 			w.fault = "two requests in flight"
@@ -130,11 +155,19 @@ func (w *world) tell(c *client, ev event) {
 		if w.rule.foreign {
 			most++
 		}
+		// One who follows a writer lists when that has gone, and each time
+		// that it has become a reader instead.
+		if w.rule.kinds != "" {
+			most += 1 + int(w.rule.budget.share)
+		}
 		if int(c.asks) > most {
 			w.fault = "asks without end"
 		}
 	}
-	if was != held && c.m.state == held {
+	switch {
+	case was == downgrading && c.m.state != was:
+		c.own, c.words, c.nword = asked, [8]signal{}, 0 // of the node that is there now
+	case was != held && c.m.state == held:
 		w.grant(c, ev)
 	}
 	if node == "" && c.m.node != "" {

@@ -176,6 +176,116 @@ var mutants = []struct {
 		}
 		return m.head()
 	}},
+	{"reads beside a writer who holds", rule{n: 2, kinds: "rw"}, func(m *machine, ev event) op {
+		if ev.signal == listed && m.kind == read {
+			ev.names = slices.DeleteFunc(slices.Clone(ev.names), func(name string) bool { return !Reads(name) })
+		}
+		return m.step(ev)
+	}},
+	{"reads though a writer waits before it", rule{n: 3, kinds: "rrw"}, func(m *machine, ev event) op {
+		if ev.signal == listed && m.kind == read && Reads(line(ev.names)[0].name) {
+			return m.head() // with the other readers
+		}
+		return m.step(ev)
+	}},
+	{"waits for a writer behind it", rule{n: 3, kinds: "rrw"}, func(m *machine, ev event) op {
+		do := m.step(ev)
+		if ev.signal == listed && m.kind == read && do.verb == nothing {
+			for _, c := range line(ev.names) {
+				if c.kind == write {
+					m.state = waiting
+					return op{verb: watch, node: c.name}
+				}
+			}
+		}
+		return do
+	}},
+	{"waits for a reader though it reads", rule{n: 2, kinds: "rr"}, func(m *machine, ev event) op {
+		if ev.signal == listed && m.kind == read {
+			if first := line(ev.names)[0]; first.id != m.id {
+				m.state = waiting
+				return op{verb: watch, node: first.name}
+			}
+		}
+		return m.step(ev)
+	}},
+	{"writes beside readers", rule{n: 2, kinds: "rw"}, func(m *machine, ev event) op {
+		if ev.signal == listed && m.kind == write {
+			ev.names = slices.DeleteFunc(slices.Clone(ev.names), Reads)
+		}
+		return m.step(ev)
+	}},
+	{"takes a writer that goes for gone", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, ev event) op {
+		m.sole = true
+		return m.step(ev)
+	}},
+	{"takes its own downgrade for a loss", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, ev event) op {
+		if ev.signal == gone && m.state == downgrading {
+			return m.finish(m.causes.deleted)
+		}
+		return m.step(ev)
+	}},
+	{"takes word of its node for the answer to a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, delete: 1}}, func(m *machine, ev event) op {
+		if ev.signal == gone && m.state == downgrading {
+			ev = event{signal: moved, node: asRead(m.node)}
+		}
+		return m.step(ev)
+	}},
+	{"thinks it is what it was", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, ev event) op {
+		if ev.signal == moved {
+			ev.node = m.node
+		}
+		return m.step(ev)
+	}},
+	{"thinks a downgrade done that was refused", rule{n: 1, kinds: "w", budget: budget{share: 1, refuse: 1}}, func(m *machine, ev event) op {
+		if ev.signal == refused && m.state == downgrading {
+			ev = event{signal: moved, node: asRead(m.node)}
+		}
+		return m.step(ev)
+	}},
+	{"holds on though there was nothing to downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, delete: 1}}, func(m *machine, ev event) op {
+		if ev.signal == removed && m.state == downgrading {
+			return m.settle()
+		}
+		return m.step(ev)
+	}},
+	{"forgets a release during a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, ev event) op {
+		if ev.signal == quit && m.state == downgrading {
+			return op{}
+		}
+		return m.step(ev)
+	}},
+	{"ends at a release during a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, ev event) op {
+		if ev.signal == quit && m.state == downgrading {
+			return m.finish(ev.err)
+		}
+		return m.step(ev)
+	}},
+	{"outlives its session in a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, expire: 1}}, func(m *machine, ev event) op {
+		if ev.signal == expired && m.state == downgrading {
+			return op{}
+		}
+		return m.step(ev)
+	}},
+	{"loses its place at a downgrade", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, ev event) op {
+		if ev.signal == share && m.state == held {
+			m.kind = read
+			m.state = held
+			return op{verb: create} // at the end of the queue
+		}
+		return m.step(ev)
+	}},
+	{"lets go before it takes", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, ev event) op {
+		if ev.signal == share && m.state == held {
+			m.state = downgrading
+			return op{verb: remove, node: m.node}
+		}
+		if ev.signal == removed && m.state == downgrading {
+			m.state, m.kind, m.node = creating, read, ""
+			return op{verb: create}
+		}
+		return m.step(ev)
+	}},
 }
 
 func TestWalkFindsFaults(t *testing.T) {

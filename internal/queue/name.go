@@ -18,6 +18,11 @@ const (
 	read              // to share with other readers
 )
 
+// blocks reports whether a contender must wait for one that is ahead of it. One
+// behind it is never waited for: two that waited for each other would wait for
+// ever.
+func blocks(ahead, me kind) bool { return ahead != read || me != read }
+
 // marks are the texts that stand before the number in a contender's name, by
 // whoever made it. The first three are Curator's and ours, one for each kind
 // in its order; go-zookeeper has the first, kazoo the last two.
@@ -53,6 +58,19 @@ func newID() string {
 // prefix returns the name under which contender id of kind k is created; the
 // server appends the number.
 func prefix(id string, k kind) string { return "_c_" + id + marks[k].text }
+
+// asRead returns the name of the read that takes the place of the write named.
+func asRead(name string) string {
+	c, _ := parse(name)
+	return fmt.Sprintf("%s%010d", prefix(c.id, read), c.number)
+}
+
+// Reads reports whether the contender with the znode named shares with others
+// who read.
+func Reads(name string) bool {
+	c, ok := parse(name)
+	return ok && c.kind == read
+}
 
 // parse reads a child's name. It reports false for a child that is no
 // contender. What stands before the mark is not looked into: the other

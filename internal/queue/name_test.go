@@ -84,7 +84,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%q read as %+v", made, c)
 			}
 		}
-		m := machine{id: someUUID, blocks: anyone, causes: modelCauses}
+		m := machine{id: someUUID, causes: modelCauses}
 		m.step(event{signal: unknown})
 		m.step(event{signal: listed, names: []string{name, prefix(someUUID, lock) + "0000000001"}})
 	})

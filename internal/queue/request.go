@@ -22,7 +22,7 @@ const maxMakes = 8
 func (d *driver) create() event {
 	dir := d.c.FullPath(d.Dir)
 	node := &zk.CreateRequest{
-		Path:  dir + "/" + prefix(d.m.id, lock),
+		Path:  dir + "/" + prefix(d.m.id, d.m.kind),
 		Data:  []byte(d.Label),
 		Acl:   d.c.ACL(),
 		Flags: zk.FlagEphemeral | zk.FlagSequence,

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"fmt"
 	"hash/maphash"
 	"os"
@@ -21,11 +20,20 @@ import (
 type rule struct {
 	name    string
 	n       int    // contenders
+	kinds   string // what each is, r or w; without, a mutex's
 	try     int    // so many of them, the last ones, will not wait
 	budget  budget // the faults in it, in every distribution over it
 	foreign bool   // a contender of another make is first, and leaves some time
 	first   int32  // the first number that the server hands out
 	deep    bool   // too large for every day
+}
+
+// kind returns the kind of contender i.
+func (r *rule) kind(i int) kind {
+	if r.kinds == "" {
+		return lock
+	}
+	return map[byte]kind{'r': read, 'w': write}[r.kinds[i]]
 }
 
 var rules = []rule{
@@ -44,6 +52,31 @@ var rules = []rule{
 	{name: "reaped", n: 2, budget: budget{reap: 2, loss: 1, delete: 1}},
 	{name: "refusals", n: 2, budget: budget{refuse: 2, cancel: 1}},
 	{name: "all but refusal and loss", n: 2, budget: budget{cancel: 1, expire: 1, delete: 1, mark: 1}},
+
+	{name: "two readers and a writer", n: 3, kinds: "rrw", budget: budget{share: 1}},
+	{name: "a reader and two writers", n: 3, kinds: "rww", budget: budget{share: 1}},
+	{name: "three writers", n: 3, kinds: "www", budget: budget{share: 1}},
+	{name: "readers alone", n: 2, kinds: "rr", budget: budget{loss: 1, delete: 1}},
+	{name: "reader and writer, loss", n: 2, kinds: "rw", budget: budget{share: 1, loss: 1}},
+	{name: "a writer, losses and operator", n: 1, kinds: "w", budget: budget{share: 1, loss: 2, delete: 1, expire: 1}},
+	{name: "reader and writer, cancel and expiry", n: 2, kinds: "rw", budget: budget{share: 1, cancel: 1, expire: 1}},
+	{name: "reader and writer, foreign", n: 2, kinds: "rw", foreign: true, budget: budget{share: 1, delete: 1}},
+	{name: "a writer tries", n: 2, kinds: "rw", try: 1, budget: budget{loss: 1}},
+	{name: "a reader tries", n: 2, kinds: "wr", try: 1, budget: budget{share: 1, loss: 1}},
+	{name: "two writers, loss", n: 2, kinds: "ww", budget: budget{share: 2, loss: 1}},
+	{name: "two writers, refusal and mark", n: 2, kinds: "ww", budget: budget{share: 1, refuse: 1, mark: 1}},
+
+	{name: "a reader and two writers, all downgrade", n: 3, kinds: "rww", deep: true, budget: budget{share: 2}},
+	{name: "three writers, all downgrade", n: 3, kinds: "www", deep: true, budget: budget{share: 3}},
+	{name: "two readers and a writer, loss", n: 3, kinds: "rrw", deep: true, budget: budget{share: 1, loss: 1}},
+	{name: "two readers and a writer, expiry", n: 3, kinds: "rrw", deep: true, budget: budget{share: 1, expire: 1}},
+	{name: "a reader and two writers, loss", n: 3, kinds: "rww", deep: true, budget: budget{share: 1, loss: 1}},
+	{name: "a reader and two writers, cancel", n: 3, kinds: "rww", deep: true, budget: budget{share: 1, cancel: 1}},
+	{name: "a reader and two writers, operator", n: 3, kinds: "rww", deep: true, budget: budget{share: 1, delete: 1}},
+	{name: "reader and writer, loss and operator", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, loss: 1, delete: 1}},
+	{name: "reader and writer, losses", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, loss: 2, delete: 1}},
+	{name: "reader and writer, all but loss", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, cancel: 1, expire: 1, delete: 1, mark: 1}},
+	{name: "two writers, losses", n: 2, kinds: "ww", deep: true, budget: budget{share: 2, loss: 2, delete: 1}},
 
 	{name: "all", n: 2, deep: true, budget: budget{loss: 1, cancel: 1, expire: 1, delete: 1, mark: 1, refuse: 1}},
 	{name: "cancels", n: 3, deep: true, budget: budget{cancel: 2}},
@@ -118,8 +151,8 @@ func walk(r rule, step func(*machine, event) op) (states int, fault string) {
 			for _, a := range acts {
 				*after = *w
 				after.do(a)
-				if what := cmp.Or(after.fault, after.wrong()); what != "" {
-					return len(origins), history(ids[n], a, what)
+				if after.fault != "" {
+					return len(origins), history(ids[n], a, after.fault)
 				}
 				key = after.key(key[:0], names)
 				h := [2]uint64{maphash.Bytes(seed[0], key), maphash.Bytes(seed[1], key)}
@@ -127,6 +160,9 @@ func walk(r rule, step func(*machine, event) op) (states int, fault string) {
 					continue
 				}
 				seen[h] = true
+				if what := after.wrong(); what != "" {
+					return len(origins), history(ids[n], a, what)
+				}
 				next, nextIDs = append(next, after), append(nextIDs, int32(len(origins)))
 				after = new(world)
 				origins = append(origins, origin{ids[n], a})
@@ -147,30 +183,51 @@ func (w *world) grant(c *client, ev event) {
 	case k < 0: // removed by an operator, and not heard of yet
 	case c.m.token != w.nodes[k].token:
 		w.fault = "token is not that of the node"
-	case c.m.token <= w.granted:
+	case c.m.token <= w.written, c.kind() != read && c.m.token <= w.granted:
 		w.fault = "token is not above the last"
+	case w.overtaken(w.nodes[k]):
+		w.fault = "granted before one who blocks it"
 	default:
-		w.granted = c.m.token
+		w.granted = max(w.granted, c.m.token)
+		if c.kind() != read {
+			w.written = c.m.token
+		}
 	}
+}
+
+// overtaken reports whether one that blocks me is there before it.
+func (w *world) overtaken(me znode) bool {
+	mine, _ := parse(me.name)
+	return slices.ContainsFunc(w.nodes[:w.n], func(z znode) bool {
+		c, _ := parse(z.name)
+		return c.number < mine.number && blocks(c.kind, mine.kind)
+	})
 }
 
 // wrong says what must not be in w, if anything.
 func (w *world) wrong() string {
-	holders := 0
+	holders, readers := 0, 0
 	for i := range w.clients[:w.rule.n] {
 		c := &w.clients[i]
-		exists := w.find(c.m.node) >= 0
-		holds := c.m.state == held || c.m.state == revoked
+		// From its wish on, one that downgrades is a reader.
+		lowers := c.m.state == downgrading && c.m.cause == nil
+		exists := w.find(c.m.node) >= 0 || lowers && w.find(asRead(c.m.node)) >= 0
+		holds := c.m.state == held || c.m.state == revoked || lowers
 		waits := c.m.state == waiting || c.m.state == confirming
 		// Whoever holds a node that an operator has removed must learn of it
 		// first; until then nothing can keep it from being the second.
 		if holds && (exists || c.told || c.over) {
 			holders++
+			if lowers || c.kind() == read {
+				readers++
+			}
 		}
 		left := slices.ContainsFunc(w.nodes[:w.n], func(z znode) bool { return int(z.owner) == i })
 		switch {
-		case holders > 1:
-			return "two holders"
+		case holders > 1 && readers < holders:
+			return "two holders, not both readers"
+		case left && !exists && c.m.state == held:
+			return "held by another node than it thinks"
 		case c.quit && (holds || waits):
 			return "quit was not heeded"
 		case c.warned && (c.m.state == held || waits):
@@ -186,12 +243,20 @@ func (w *world) wrong() string {
 		}
 		for j := range i {
 			d := &w.clients[j]
-			if c.m.state == waiting && d.m.state == waiting && c.name != "" && c.name == d.name && exists && w.find(d.m.node) >= 0 {
+			if c.m.state == waiting && d.m.state == waiting && (c.m.kind != read || d.m.kind != read) && c.name != "" && c.name == d.name && exists && w.find(d.m.node) >= 0 {
 				return "two wait for one node"
 			}
 		}
 	}
 	return ""
+}
+
+// mayWaitFor reports whether the contender named me may wait for that named
+// other: never for one behind it (R44).
+func mayWaitFor(me, other string) bool {
+	m, _ := parse(me)
+	o, ok := parse(other)
+	return ok && o.number < m.number && blocks(o.kind, m.kind)
 }
 
 // stuck says what should still happen in w, in which nothing can.
@@ -227,8 +292,8 @@ func (w *world) key(b []byte, names map[string]byte) []byte {
 		return f
 	}
 	g := w.budget
-	b = append(b, byte(w.n), byte(w.next), byte(w.zxid), byte(w.granted),
-		byte(g.loss), byte(g.cancel), byte(g.expire), byte(g.delete), byte(g.mark), byte(g.refuse), byte(g.reap))
+	b = append(b, byte(w.n), byte(w.next), byte(w.zxid), byte(w.granted), byte(w.written),
+		byte(g.loss), byte(g.cancel), byte(g.expire), byte(g.delete), byte(g.mark), byte(g.refuse), byte(g.reap), byte(g.share))
 	for _, z := range w.nodes[:w.n] {
 		b = append(b, name(z.name), byte(z.token), flags(z.marked))
 	}

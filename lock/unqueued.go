@@ -1,0 +1,178 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/queue"
+)
+
+// An Unqueued is a lock in its oldest form: who succeeds in creating the one
+// ephemeral znode at its path holds it, and the others watch that znode and try
+// again when it goes.
+//
+// A [Mutex] is the better lock wherever the choice is free. An Unqueued is right
+// where the path is shared with programs that know only this form; where people
+// or scripts tell by one znode, there or not, who is in charge; and where many
+// stand by for what seldom changes hands, since one that waits costs the
+// ensemble one watch for each client, and no znode.
+//
+// What it costs: there is no order, so who waits may be overtaken any number of
+// times; and each release wakes all who wait, of whom one gets the lock and each
+// of the others has made three requests for nothing. With n waiting clients
+// handing the lock on takes the ensemble work that grows with n, where a Mutex
+// wakes one.
+//
+// A [coord.Hold] of an Unqueued promises what one of a Mutex does. A name that is
+// used again and again can not tell one holder from the next, so a holder has a
+// second ephemeral znode, with a name of its own, in a directory beside the first
+// whose name is the path's with "-guard" appended. The two come and go in one
+// transaction. The second is what [coord.Hold.Guard] checks, and the release
+// checks it too; and no Unqueued is held before those of earlier holders are
+// gone. So even if somebody deletes the znode at the path by hand, to hand the
+// lock on, the guarded writes of the former holder are refused from the moment
+// the next one holds, and its release, however long it is under way, does not
+// remove the next one's znode. Programs with their own code for this form do not
+// look into the directory: to hand the lock on to one of those, delete the znode
+// there first.
+//
+// An Unqueued must come from [NewUnqueued]. Like a Mutex it is only a name:
+// every call to Acquire is a contender of its own.
+type Unqueued struct {
+	c     *coord.Client
+	name  string // its path
+	label string
+}
+
+// NewUnqueued returns the lock whose holder has the znode at path. The directory
+// beside it, and what is missing above, are created when first needed, as
+// containers, which the server removes some time after they were last used. A
+// path that can not be one is reported by whatever is done with the Unqueued.
+//
+// Whatever stands at path keeps everyone out for as long as it is there. That
+// includes a znode of no session, which an operator may put there to have nobody
+// hold the lock for a while; and a znode with a purpose of its own, if path is
+// mistaken for a directory of locks: nobody will ever get that lock. In both
+// cases [Unqueued.Holder] shows a Contender whose Session is zero.
+func NewUnqueued(c *coord.Client, path string, opts ...Option) *Unqueued {
+	return &Unqueued{c: c, name: path, label: New(c, path, opts...).label}
+}
+
+// Acquire seeks to hold u and returns at once.
+//
+// ctx governs the seeking, not the holding, as it does in [Mutex.Acquire], and a
+// contender belongs to one session, as it does there. The Hold must be released.
+func (u *Unqueued) Acquire(ctx context.Context) *coord.Hold {
+	return u.enter(ctx, "acquire", false)
+}
+
+// TryAcquire is like [Unqueued.Acquire], but ends with [coord.ErrLocked] if the
+// znode is there. It goes by the ensemble's answer and not by time.
+func (u *Unqueued) TryAcquire(ctx context.Context) *coord.Hold {
+	return u.enter(ctx, "try to acquire", true)
+}
+
+// Do acquires u, calls f, and releases u, in the way of [Mutex.Do].
+func (u *Unqueued) Do(ctx context.Context, f func(context.Context, coord.Token) error) error {
+	return queue.Do(ctx, u.Acquire(ctx), f)
+}
+
+// Holder returns who holds u, and whether anyone does. Who waits is known to
+// nobody. The answer comes from one server, which may be a little behind the
+// others. It ends when ctx does.
+func (u *Unqueued) Holder(ctx context.Context) (Contender, bool, error) {
+	fail := func(err error) (Contender, bool, error) {
+		return Contender{}, false, &coord.Error{Op: "look for the holder of", Path: u.name, Err: err}
+	}
+	if err := u.check(); err != nil {
+		return fail(err)
+	}
+	type znode struct {
+		data []byte
+		stat *zk.Stat
+	}
+	n, err := coord.Read(ctx, u.c, func(conn *zk.Conn) (znode, error) {
+		data, stat, err := conn.Get(u.c.FullPath(u.name))
+		return znode{data, stat}, err
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return Contender{}, false, nil
+	case err != nil:
+		return fail(err)
+	}
+	return u.contender(n.data, *n.stat), true, nil
+}
+
+// Watch follows who holds u until ctx ends. While nobody does it yields the zero
+// Contender. While the connection is down the stream says nothing new.
+func (u *Unqueued) Watch(ctx context.Context) *event.Stream[Contender] {
+	out, p := event.NewStream[Contender]()
+	end := func(err error) { p.Close(&coord.Error{Op: "watch the holder of", Path: u.name, Err: err}) }
+	if err := u.check(); err != nil {
+		end(err)
+		return out
+	}
+	ok := u.c.Go(func(context.Context) {
+		var last Contender
+		first := true
+		nodes := u.c.Watch(ctx, u.name, event.Data) // ends with ctx, and with the client
+		for snap := range nodes.All() {
+			if snap.Suspended {
+				continue
+			}
+			var now Contender
+			if snap.Exists {
+				now = u.contender(snap.Data, snap.Stat)
+			}
+			if first || now != last {
+				p.Publish(now)
+			}
+			first, last = false, now
+		}
+		end(errors.Unwrap(nodes.Err()))
+	})
+	if !ok {
+		end(coord.ErrClosed)
+	}
+	return out
+}
+
+func (u *Unqueued) contender(data []byte, stat zk.Stat) Contender {
+	return Contender{
+		Label:   string(data),
+		Node:    path.Base(u.name),
+		Session: stat.EphemeralOwner,
+		Token:   coord.Token(stat.Czxid),
+		Since:   time.UnixMilli(stat.Ctime),
+	}
+}
+
+// revocation is what is written into a holder's znode to have it give way. It is
+// that of Curator, as for a Mutex.
+const revocation = "__REVOKE__"
+
+// maxLabel is the most bytes that a label may have, as for a Mutex.
+const maxLabel = 1024
+
+// check reports what is wrong with u.
+func (u *Unqueued) check() error {
+	switch err := coord.CheckPath(u.name); {
+	case err != nil:
+		return err
+	case u.name == "/":
+		return fmt.Errorf("%w %q: a lock needs a path of its own", coord.ErrInvalidPath, u.name)
+	case len(u.label) > maxLabel:
+		return fmt.Errorf("label of %d bytes: at most %d are allowed", len(u.label), maxLabel)
+	case u.label == revocation:
+		return fmt.Errorf("label %q: a revocation is meant by it", u.label)
+	}
+	return nil
+}

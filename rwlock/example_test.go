@@ -1,0 +1,84 @@
+package rwlock_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/rwlock"
+)
+
+// refresh builds what others read, and then reads it itself: what it has built,
+// because nobody can write in between.
+func refresh(ctx context.Context, m *rwlock.RWMutex, build, serve func(context.Context) error) error {
+	h := m.AcquireWrite(ctx)
+	defer h.Release(context.WithoutCancel(ctx))
+	if err := h.Wait(); err != nil {
+		return err
+	}
+	work := h.Context(ctx) // canceled when the lock is lost
+	if err := build(work); err != nil {
+		return err
+	}
+	if err := m.Downgrade(ctx, h); err != nil {
+		return err
+	}
+	return serve(work) // together with others who read
+}
+
+func ExampleRWMutex_Downgrade() {
+	server, err := coordtest.Start() // in place of an ensemble
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx := context.Background()
+	c, err := coord.Dial(ctx, []string{server.Addr()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	m := rwlock.New(c, "/index/lock")
+	build := func(ctx context.Context) error {
+		fmt.Println("writing; can another read?", m.TryAcquireRead(ctx).Wait() == nil)
+		return nil
+	}
+	serve := func(ctx context.Context) error {
+		other := m.TryAcquireRead(ctx)
+		fmt.Println("reading; can another read?", other.Wait() == nil)
+		return other.Release(ctx)
+	}
+	fmt.Println(refresh(ctx, m, build, serve))
+	// Output:
+	// writing; can another read? false
+	// reading; can another read? true
+	// <nil>
+}
+
+func ExampleRWMutex_DoRead() {
+	server, err := coordtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx := context.Background()
+	c, err := coord.Dial(ctx, []string{server.Addr()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	m := rwlock.New(c, "/index/lock")
+	err = m.DoRead(ctx, func(ctx context.Context, token coord.Token) error {
+		// To write as well can not be had: it would wait for this read.
+		fmt.Println(m.AcquireWrite(ctx).Wait())
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// acquire to write /index/lock: rwlock: held already; release it first, because it can not be upgraded
+	// <nil>
+}
