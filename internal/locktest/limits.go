@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -97,6 +98,10 @@ func reaped(w *World) {
 func cycles(w *World) {
 	const total, contenders = 10_000, 4
 	clients := []*Client{w.Client(10 * time.Second), w.Client(10 * time.Second)}
+	var acquire []func(context.Context) *coord.Hold // of one object each, which goroutines share
+	for _, c := range clients {
+		acquire = append(acquire, w.Bind(c.Client, w.Dir))
+	}
 	var inside atomic.Int32
 	var last atomic.Int64
 	round := func(cycles int) {
@@ -104,7 +109,7 @@ func cycles(w *World) {
 		for i := range contenders {
 			wg.Go(func() {
 				for range cycles / contenders {
-					h := w.Acquire(bg, clients[i%len(clients)].Client, w.Dir)
+					h := acquire[i%len(acquire)](bg)
 					if err := h.Wait(); err != nil {
 						w.Errorf("cycle: %v", err)
 						return

@@ -30,6 +30,7 @@ type Subject struct {
 	Name    string
 	Acquire func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
 	Try     func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
+	Bind    func(c *coord.Client, dir string) (acquire func(context.Context) *coord.Hold) // of one object, to be shared
 }
 
 // A World is a server, fake or real, for one test.
