@@ -42,6 +42,8 @@ test: ## all tests, with the race detector; installs Debian's zookeeper if it ma
 stress: ## long forms of the real-server tests, many rounds of the others
 	.ci/zookeeper
 	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) ./...
+	@# With the smallest margin between a loss and the next grant.
+	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -v -run NoOverlap ./lock | grep -E 'margin|^(ok|FAIL|---)'
 	@# Where no server is found its tests are skipped, which leaves those in bubbles.
 	@# The walk is long and has no chance in it.
 	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...

@@ -130,6 +130,11 @@ func (s *Session) admit(ctx context.Context) error {
 func (s *Session) dismiss(err error) {
 	<-s.slots
 	defer s.calls.Done()
+	s.conclude(err)
+}
+
+// conclude draws the conclusions from the error of a request.
+func (s *Session) conclude(err error) {
 	switch {
 	case errors.Is(err, zk.ErrSessionExpired):
 		s.c.over(s, errEnsemble)

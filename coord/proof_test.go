@@ -282,7 +282,9 @@ func TestSyncsWhileSoughtOrHeld(t *testing.T) {
 func TestAcquireAfterIdleness(t *testing.T) {
 	bubble(t, func(w *world) {
 		const timeout = 6 * time.Second
-		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
+		l := w.line()
+		o := orphanage(l)
+		c := w.client(l, coord.Options{SessionTimeout: timeout})
 		s := c.Session()
 		for i := range 10 {
 			time.Sleep(10*timeout + time.Duration(i)*timeout/60)
@@ -298,14 +300,15 @@ func TestAcquireAfterIdleness(t *testing.T) {
 			must(t, h.Release(bg))
 
 			granted := make(chan struct{})
+			time.Sleep(10 * timeout)
 			h = seek(c, granted)
 			time.Sleep(timeout) // it is proven meanwhile
 			close(granted)
 			must(t, h.Wait())
 			must(t, h.Release(bg))
 		}
-		if c.Session() != s {
-			t.Error("the session is lost")
+		if n := len(o.passed(coordtest.ToServer, "connect")); n != 1 || c.Session() != s {
+			t.Errorf("%d connections; session %v", n, s.Err())
 		}
 	})
 }
@@ -390,13 +393,12 @@ func TestSessionWords(t *testing.T) {
 					s, r := c.Session(), record(l)
 					h := take(c, "/lock", nil)
 					must(t, h.Wait())
+					synctest.Wait() // until no sync is under way
 					until := h.Until()
+					inject.Store(code)
 					if sync {
-						synctest.Wait()
-						inject.Store(code)
 						time.Sleep(s.Timeout() / 5) // none but the next sync
 					} else {
-						inject.Store(code)
 						_, err := coord.Call(bg, s, exists("/"))
 						if code == moved && !errors.Is(err, zk.ErrSessionMoved) || code == expired && !errors.Is(err, coord.ErrExpired) {
 							t.Errorf("error %v", err)

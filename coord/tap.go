@@ -30,6 +30,9 @@ const (
 	opSetAuth         = 100
 	opSetWatches      = 101
 
+	codeExpired = -112
+	codeMoved   = -118
+
 	maxFrame = 64 << 20 // more than any answer: 100,000 children take 5 MiB
 )
 
@@ -240,7 +243,11 @@ func (t *tap) next() ([]byte, error) {
 		delete(t.sent, xid)
 	}
 	t.mu.Unlock()
-	if code := int32(binary.BigEndian.Uint32(frame[16:])); login != "" && code != 0 {
+	code := int32(binary.BigEndian.Uint32(frame[16:]))
+	if code == codeExpired || code == codeMoved {
+		r.proof = false // of the contrary
+	}
+	if login != "" && code != 0 {
 		return nil, fmt.Errorf("credential of scheme %q refused: %w", login, zk.ErrAuthFailed)
 	}
 	if xid < 0 { // go by the library's example, which takes no zxid from these

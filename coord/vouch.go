@@ -64,7 +64,8 @@ func (s *Session) prove() {
 	s.proving = true
 	// Beside the requests that wait for a slot, so that those can not delay it.
 	s.calls.Go(func() {
-		_, _ = s.conn.Sync("/") // the tap sees the answer, and watchLease if there is none
+		_, err := s.conn.Sync("/") // the tap sees the answer, and watchLease if there is none
+		s.conclude(err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.proving = false

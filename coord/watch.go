@@ -13,8 +13,11 @@ import (
 // Watch follows path until ctx ends. The stream's first value comes when the
 // ensemble has given one. It ends with an [Error] whose cause is ctx's, or
 // [ErrClosed], or the ensemble's refusal, such as zk.ErrNoAuth; a znode that is
-// not there is no error but a value. The stream costs no goroutine, and however
-// many streams follow one path, the ensemble sees one watch of each kind.
+// not there is no error but a value. Of a znode that the client may not read the
+// presence can be asked, but newer servers do not say when that changes.
+//
+// The stream costs no goroutine, and however many streams follow one path, the
+// ensemble sees one watch of each kind.
 func (c *Client) Watch(ctx context.Context, path string, kind event.Kind) *event.Stream[event.Snapshot] {
 	if err := CheckPath(path); err != nil {
 		return event.Ended[event.Snapshot](&Error{"watch", path, err})

@@ -2,11 +2,15 @@ package event_test
 
 import (
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
 )
 
@@ -183,4 +187,67 @@ func TestLoopCloseWaitsForReads(t *testing.T) {
 			t.Errorf("a stream on a loop that is over: %v", s.Err())
 		}
 	})
+}
+
+// The same over a line: the reply to a read is held back while a second change
+// happens, subscribers come, and the connection breaks. All end on the last value.
+func TestReplyHeldBack(t *testing.T) {
+	for _, armed := range []bool{false, true} { // a watch is there already, taken along by a reconnect
+		for _, more := range []int{0, 1, 3} {
+			for _, resets := range []int{0, 1, 2} {
+				t.Run(fmt.Sprintf("armed %v, %d more subscribers, %d resets", armed, more, resets), func(t *testing.T) {
+					bubble(t, func(w *world) {
+						w.create("/a", "0")
+						var streams []*event.Stream[event.Snapshot]
+						watch := func() { streams = append(streams, w.c.Watch(bg, "/a", event.Data)) }
+						if armed {
+							watch()
+							w.expect(streams[0], event.Data, "0")
+						}
+						held := make(chan func(), 100)
+						var hold atomic.Int32
+						hold.Store(1)
+						w.line.OnFrame(func(f coordtest.Frame) coordtest.Action {
+							if f.Dir == coordtest.ToClient && f.Op == "getData" && hold.Add(-1) >= 0 {
+								held <- w.line.Stall(coordtest.ToClient)
+							}
+							return coordtest.Pass
+						})
+						if armed {
+							w.line.Reset()
+						} else {
+							watch()
+						}
+						heal := <-held
+						for i := range max(1, resets) {
+							w.set("/a", fmt.Sprint("change", i))
+							for range more {
+								watch()
+							}
+							if i < resets {
+								hold.Store(1)
+								w.line.Reset()
+								heal()
+								heal = <-held
+							}
+						}
+						w.set("/a", "last")
+						heal()
+						w.await(coord.Connected)
+						for i, value := range []string{"last", "later"} {
+							if i > 0 {
+								w.set("/a", value)
+							}
+							synctest.Wait()
+							for n, s := range streams {
+								if snap, ok := s.Latest(); !ok || string(snap.Data) != value || snap.Suspended {
+									t.Errorf("stream %d is at %q (suspended: %v), want %q", n, snap.Data, snap.Suspended, value)
+								}
+							}
+						}
+					})
+				})
+			}
+		}
+	}
 }

@@ -59,11 +59,6 @@ func (k Kind) hearsOf(t zk.EventType) bool {
 func read(c Conn, path string, kind Kind, arm bool) (Snapshot, watch, error) {
 	for {
 		snap, w, err := readOnce(c, path, kind, arm)
-		if kind == life && errors.Is(err, zk.ErrNoAuth) {
-			// Whether it exists everybody may ask. Should it have gone just now,
-			// that leaves a watch behind which nothing will fire.
-			return readOnce(c, path, Presence, arm)
-		}
 		if !errors.Is(err, zk.ErrNoNode) {
 			return snap, w, err
 		}

@@ -7,12 +7,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(ensemble.Main(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(locktest.Main(m)) }
 
 var mutex = locktest.Subject{
 	Name: "mutex",
@@ -21,6 +20,9 @@ var mutex = locktest.Subject{
 	},
 	Try: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
 		return lock.New(c, dir).TryAcquire(ctx)
+	},
+	Bind: func(c *coord.Client, dir string) func(context.Context) *coord.Hold {
+		return lock.New(c, dir).Acquire
 	},
 }
 
@@ -35,3 +37,11 @@ func TestNoFalseLoss(t *testing.T) { locktest.NoFalseLoss(t, mutex) }
 func TestLimits(t *testing.T) { locktest.Limits(t, mutex) }
 
 func TestLeaderless(t *testing.T) { locktest.Leaderless(t, mutex) }
+
+func TestListing(t *testing.T) { locktest.Listing(t, mutex) }
+
+func TestDo(t *testing.T) { locktest.Do(t, mutex) }
+
+func TestPermissions(t *testing.T) { locktest.Permissions(t, mutex) }
+
+func TestWire(t *testing.T) { locktest.Wire(t, mutex) }

@@ -9,12 +9,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(ensemble.Main(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(locktest.Main(m)) }
 
 var bg = context.Background()
 

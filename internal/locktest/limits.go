@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -99,6 +100,14 @@ func cycles(w *World) {
 	const contenders = 4
 	total := cmp.Or(w.Cycles, 10_000)
 	clients := []*Client{w.Client(10 * time.Second), w.Client(10 * time.Second)}
+	var acquire []func(context.Context) *coord.Hold // of one object each, which goroutines share
+	for _, c := range clients {
+		if w.Bind != nil {
+			acquire = append(acquire, w.Bind(c.Client, w.Dir))
+			continue
+		}
+		acquire = append(acquire, func(ctx context.Context) *coord.Hold { return w.Acquire(ctx, c.Client, w.Dir) })
+	}
 	var inside atomic.Int32
 	var last atomic.Int64
 	round := func(cycles int) {
@@ -106,7 +115,7 @@ func cycles(w *World) {
 		for i := range contenders {
 			wg.Go(func() {
 				for range cycles / contenders {
-					h := w.Acquire(bg, clients[i%len(clients)].Client, w.Dir)
+					h := acquire[i%len(acquire)](bg)
 					if err := h.Wait(); err != nil {
 						w.Errorf("cycle: %v", err)
 						return

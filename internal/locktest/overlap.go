@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,13 @@ func deaf(w *World, a *Client) func() {
 		s := a.Watch(ctx, paths[i], event.Presence)
 		<-s.Updates()
 	}
+	var heard atomic.Int32
+	a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+		if f.Op == "event" {
+			heard.Add(1)
+		}
+		return coordtest.Pass
+	})
 	heal := a.Link.Stall(coordtest.ToServer)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -55,6 +63,10 @@ func deaf(w *World, a *Client) func() {
 		}
 	})
 	return func() {
+		a.Link.OnFrame(nil)
+		if n := heard.Load(); n < 5 {
+			w.Errorf("only %d events during the cut: it was silence", n)
+		}
 		heal()
 		cancel()
 		wg.Wait()
@@ -80,6 +92,17 @@ func (y *tally) add(margin time.Duration) {
 	y.runs++
 }
 
+// merge adds what x, which is complete, has collected.
+func (y *tally) merge(x *tally) {
+	if x.runs == 0 {
+		return
+	}
+	y.add(x.least)
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.runs += x.runs - 1
+}
+
 // NoOverlap cuts holders off in every way, on real servers, and checks that each
 // is told before the next gets the lock, whether the cut heals before the
 // ensemble ends the session or after. (R2, R16, R21, R85.)
@@ -98,6 +121,7 @@ func NoOverlap(t *testing.T, s Subject) {
 					}
 					var y tally
 					f(t, &y)
+					margins.merge(&y)
 					t.Logf("smallest margin of %d: %v", y.runs, y.least.Round(time.Millisecond))
 				})
 			}
@@ -108,6 +132,7 @@ func NoOverlap(t *testing.T, s Subject) {
 						w := on(t, s, ensemble.Shared(t))
 						w.Dir += fmt.Sprint("-", i)
 						a, b := w.Client(T), w.Client(T)
+						w.TB = aside{w.TB}
 						wg.Go(func() {
 							y.add(w.partition(a, b, T, i, func() func() { return x.make(w, a) }, late))
 						})
@@ -133,7 +158,12 @@ func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal
 	}
 	told := w.follow(ha.Lost())
 	had := w.follow(hb.Acquired())
-	margin := (<-had).Sub(<-told)
+	when, granted := <-had
+	knew, lost := <-told
+	if !granted || !lost {
+		w.FailNow() // follow has said why
+	}
+	margin := when.Sub(knew)
 	if margin <= 0 {
 		w.Errorf("granted %v before the holder was told", -margin)
 	}
@@ -149,10 +179,14 @@ func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal
 	return margin
 }
 
-// follow returns the moment at which ch is closed.
+// follow returns the moment at which ch is closed, or a closed channel if that
+// does not happen.
 func (w *World) follow(ch <-chan struct{}) <-chan time.Time {
 	at := make(chan time.Time, 1)
 	go func() {
+		defer close(at)
+		w := *w
+		w.TB = aside{w.TB}
 		w.Wait("news of a holder", ch)
 		at <- time.Now()
 	}()
@@ -164,7 +198,7 @@ func (w *World) follow(ch <-chan struct{}) <-chan time.Time {
 func frozen(t *testing.T, s Subject, y *tally, T time.Duration, runs int, late bool) {
 	e := ensemble.New(t, &ensemble.Options{Nodes: 3})
 	for done := 0; done < runs; done += 10 {
-		ice := e.Followers()[0]
+		ice := follower(t, e)
 		var others []string
 		for _, n := range e.Nodes() {
 			if n != ice {
@@ -181,11 +215,15 @@ func frozen(t *testing.T, s Subject, y *tally, T time.Duration, runs int, late b
 			b := w.Dial(others, &coord.Options{SessionTimeout: T})
 			ready.Add(1)
 			melted.Add(1)
+			arrive, leave := sync.OnceFunc(ready.Done), sync.OnceFunc(melted.Done)
+			w.TB = aside{w.TB}
 			over.Go(func() {
+				defer leave() // both also if it fails before
+				defer arrive()
 				y.add(w.partition(a, b, T, i, func() func() {
-					ready.Done()
+					arrive()
 					<-cold
-					return func() { melted.Done(); <-thaw }
+					return func() { leave(); <-thaw }
 				}, late))
 			})
 		}

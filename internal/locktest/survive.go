@@ -55,23 +55,23 @@ func NoFalseLoss(t *testing.T, s Subject) {
 			return n.Thaw
 		}},
 		{"a kill -9 of the leader", T, func(w *World, a *Client) func() {
-			n := e.Leader()
+			n := leader(w.TB, e)
 			n.Kill()
 			return func() { restart(w, n) }
 		}},
 		{"a kill -9 of the leader, with the least T that servers commonly give", 4 * time.Second, func(w *World, a *Client) func() {
-			n := e.Leader()
+			n := leader(w.TB, e)
 			n.Kill()
 			return func() { restart(w, n) }
 		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			w := on(t, s, e)
-			follower := e.Followers()[0].Addr()
+			led := follower(t, e).Addr()
 			a := w.Client(x.T)
 			for { // round the ring to the follower
 				at := a.Conn().Server()
-				if at == follower {
+				if at == led {
 					break
 				}
 				a.Link.Reset()

@@ -30,6 +30,8 @@ type Subject struct {
 	Name    string
 	Acquire func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
 	Try     func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
+	// Bind, if not nil, returns the Acquire of one object, to be shared.
+	Bind func(c *coord.Client, dir string) (acquire func(context.Context) *coord.Hold)
 	// Then, if not nil, is done with a hold as soon as it is held, so that what a
 	// scenario says of a holder is said of one with which that was done.
 	Then func(h *coord.Hold) error

@@ -2,7 +2,11 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
 	events "github.com/zkcoord/zkcoord/event"
@@ -93,12 +97,30 @@ type driver struct {
 type followed struct {
 	*events.Stream[events.Snapshot]
 	stop context.CancelFunc
-	over bool // its end has been noticed
+	over bool   // its end has been noticed
+	node string // the znode
+	dir  bool   // it is the directory that is followed
 }
 
 func (d *driver) follow(node string) *followed {
 	ctx, stop := context.WithCancel(context.Background())
-	return &followed{d.c.Follow(ctx, d.Dir+"/"+node), stop, false}
+	return &followed{d.c.Follow(ctx, d.Dir+"/"+node), stop, false, node, false}
+}
+
+// seek follows the directory for the sake of a node that we may not read. Newer
+// servers keep to themselves what becomes of such a node. It costs a listing at
+// every change of the queue, as long as that node is the one before ours.
+func (d *driver) seek(node string) *followed {
+	ctx, stop := context.WithCancel(context.Background())
+	return &followed{d.c.Watch(ctx, d.Dir, events.Children), stop, false, node, true}
+}
+
+// gone reports whether snap says that the znode is there no more.
+func (f *followed) gone(snap events.Snapshot) bool {
+	if !f.dir {
+		return !snap.Exists
+	}
+	return !snap.Suspended && !slices.Contains(snap.Children, f.node)
 }
 
 // updates and done return channels of f, nil if there is no f.
@@ -139,7 +161,7 @@ func (d *driver) run(sought context.Context) error {
 			d.hear(snap)
 			continue
 		case snap := <-d.ahead.updates():
-			if snap.Exists {
+			if !d.ahead.gone(snap) {
 				continue // something was written to it, or the link is down
 			}
 			ev = event{signal: freed}
@@ -148,6 +170,10 @@ func (d *driver) run(sought context.Context) error {
 			ev = event{signal: quit, err: d.self.Err()}
 		case <-d.ahead.done():
 			d.ahead.over = true
+			if !d.ahead.dir && errors.Is(d.ahead.Err(), zk.ErrNoAuth) {
+				d.ahead = d.seek(d.ahead.node)
+				continue
+			}
 			ev = event{signal: quit, err: d.ahead.Err()}
 		case back := <-d.downgrades:
 			if !d.want(back) {

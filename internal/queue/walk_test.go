@@ -94,6 +94,12 @@ var rules = []rule{
 // deep has the large worlds walked through too.
 var deep = os.Getenv("ZKCOORD_STRESS") != ""
 
+// In every world: a predecessor that goes at any instant, between the listing and
+// the watch too, is noticed (R11), and nobody ends but with a cause or is left
+// waiting (R24): "stuck" and "over without a cause". With three contenders no two
+// wait for one node, which is how only lower numbers come to be predecessors and
+// nobody can wait for one behind (R44), and one release wakes one (R88). What a
+// hand-over costs (R89) is in testdata/contended.txt, and on the wire in locktest.
 func TestWalk(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {

@@ -1,0 +1,251 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/lock"
+)
+
+// Listing checks what a [lock.Mutex] says of its contenders.
+func Listing(t *testing.T, s Subject) { inBoth(t, s, listings) }
+
+// labelled starts to acquire the lock for c under a label and waits until it is
+// in line as the n-th child.
+func (w *World) labelled(c *Client, label string, n int) *coord.Hold {
+	w.Helper()
+	h := lock.New(c.Client, w.Dir, lock.Label(label)).Acquire(bg)
+	w.Eventually(label+" in the queue", func() bool { return len(w.Children()) == n })
+	return h
+}
+
+// contenders lists them as c sees them.
+func (w *World) contenders(c *Client) []lock.Contender {
+	w.Helper()
+	all, err := lock.New(c.Client, w.Dir).Contenders(bg)
+	must(w, err)
+	return all
+}
+
+func labels(all []lock.Contender) string {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Label)
+	}
+	return strings.Join(names, " ")
+}
+
+var listings = []scenario{
+	{"contenders are listed in order, with label, session, node, time and the token that they will hold by (R40)", func(w *World) {
+		reader := w.Client(T)
+		began := time.Now().Truncate(time.Millisecond)
+		names := []string{"first", "second", "third"}
+		var clients []*Client
+		var holds []*coord.Hold
+		for i, name := range names {
+			clients = append(clients, w.Client(T))
+			holds = append(holds, w.labelled(clients[i], name, i+1))
+		}
+		w.Grant(holds[0])
+		now := time.Now()
+		all := w.contenders(reader)
+		nodes := w.Children()
+		if len(all) != len(names) {
+			w.Fatalf("%d contenders: %+v", len(all), all)
+		}
+		for i, c := range all {
+			if c.Label != names[i] || c.Node != nodes[i] || c.Session != clients[i].Session().ID() {
+				w.Errorf("contender %d: %+v, want %s of session %x at %s", i, c, names[i], clients[i].Session().ID(), nodes[i])
+			}
+			if c.Since.Before(began) || c.Since.After(now) {
+				w.Errorf("since %v, not in %v to %v", c.Since, began, now)
+			}
+			w.Grant(holds[i])
+			if got := holds[i].Token(); c.Token != got {
+				w.Errorf("%s is listed with token %d and holds by %d", c.Label, c.Token, got)
+			}
+			must(w, holds[i].Release(bg))
+			if got, want := labels(w.contenders(reader)), strings.Join(names[i+1:], " "); got != want {
+				w.Errorf("left after %d releases: %s, want %s", i+1, got, want)
+			}
+		}
+	}},
+	{"children that are no contenders are left out, those of other clients are not", func(w *World) {
+		a := w.Client(T)
+		ha := w.labelled(a, "ours", 1)
+		var made []string
+		put := func(name string, flags int32) {
+			path, err := w.Op().Create(w.Dir+"/"+name, []byte("foreign"), flags, zk.WorldACL(zk.PermAll))
+			must(w, err)
+			made = append(made, path)
+		}
+		for name := range strings.SplitSeq("config,_c_x,lock-,__lock__,x-lock-99999999999", ",") {
+			put(name, 0)
+		}
+		put("_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-lock-", zk.FlagEphemeral|zk.FlagSequence)
+		if got := labels(w.contenders(a)); got != "ours foreign" {
+			w.Errorf("contenders: %q", got)
+		}
+		for _, path := range made {
+			must(w, w.Op().Delete(path, -1))
+		}
+		must(w, ha.Release(bg))
+	}},
+	{"a lock that nobody ever wanted has no contenders, and asking makes no directory", func(w *World) {
+		if all := w.contenders(w.Client(T)); len(all) != 0 {
+			w.Errorf("contenders: %+v", all)
+		}
+		if ok, _, err := w.Op().Exists(w.Dir); ok || err != nil {
+			w.Errorf("directory exists: %v, %v", ok, err)
+		}
+	}},
+	{"a contender that goes between the listing and the reading is left out (R27)", func(w *World) {
+		a, b, reader := w.Client(T), w.Client(T), w.Client(T)
+		ha := w.labelled(a, "stays", 1)
+		hb := w.labelled(b, "goes", 2)
+		victim := w.Dir + "/" + w.Children()[1]
+		deleted := make(chan error, 10)
+		reader.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.Op == "getData" && f.Path == victim {
+				deleted <- w.Op().Delete(victim, -1)
+			}
+			return coordtest.Pass
+		})
+		if got := labels(w.contenders(reader)); got != "stays" {
+			w.Errorf("contenders: %q", got)
+		}
+		select {
+		case err := <-deleted:
+			must(w, err)
+		default:
+			w.Error("the reader did not read the one that goes")
+		}
+		wants(w, w.Settled(hb), coord.ErrDeleted)
+		must(w, ha.Release(bg))
+	}},
+	{"a contender that may not be read is listed without label", func(w *World) {
+		b := w.Client(T)
+		must(w, w.Held(b).Release(bg)) // makes a directory for everyone
+		a := w.dialAs(&coord.Options{
+			Auth: []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
+			ACL:  zk.DigestACL(zk.PermAll, "user", "secret"),
+		})
+		ha := w.labelled(a, "hidden", 1)
+		w.Grant(ha)
+		hb := w.labelled(b, "open", 2)
+		all := w.contenders(b)
+		if len(all) != 2 || all[0].Label != "" || all[1].Label != "open" {
+			w.Fatalf("contenders: %+v", all)
+		}
+		if c := all[0]; c.Session != a.Session().ID() || c.Token != ha.Token() || c.Since.IsZero() {
+			w.Errorf("hidden contender: %+v, want session %x, token %d", c, a.Session().ID(), ha.Token())
+		}
+		if got := labels(w.contenders(a)); got != "hidden open" {
+			w.Errorf("contenders as the one with the key sees them: %q", got)
+		}
+		must(w, hb.Release(bg))
+		must(w, ha.Release(bg))
+	}},
+	{"a contender that may not be read is waited for", func(w *World) {
+		// A server with the fix of CVE-2024-23944 (3.8.4, 3.9.2, Debian's 3.8.0)
+		// withholds the events of a znode from whoever may not read it.
+		b := w.Client(T)
+		must(w, w.Held(b).Release(bg)) // makes a directory for everyone
+		a := w.dialAs(&coord.Options{
+			Auth: []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
+			ACL:  zk.DigestACL(zk.PermAll, "user", "secret"),
+		})
+		ha := w.Held(a)
+		hb := w.Behind(b, 2)
+		open(w, "acquired", hb.Acquired())
+		must(w, ha.Release(bg))
+		w.Grant(hb)
+		must(w, hb.Release(bg))
+	}},
+	{"a listing ends when its ctx does, though the link is silent (R61)", func(w *World) {
+		a := w.Client(T)
+		heal := a.Link.Stall(coordtest.Both)
+		defer heal()
+		cause := errors.New("in a hurry")
+		ctx, cancel := context.WithCancelCause(bg)
+		back := make(chan error, 1)
+		go func() {
+			_, err := lock.New(a.Client, w.Dir).Contenders(ctx)
+			back <- err
+		}()
+		time.Sleep(20 * time.Millisecond) // let it ask
+		began := time.Now()
+		cancel(cause)
+		wants(w, <-back, cause)
+		if d := time.Since(began); d > w.bound(100*time.Millisecond) {
+			w.Errorf("took %v", d)
+		}
+	}},
+	{"a closed client lists and watches nothing, and neither can be asked of a bad path (R47)", func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		watch := lock.New(a.Client, w.Dir).Watch(bg)
+		w.Eventually("first value", func() bool { _, any := watch.Latest(); return any })
+		must(w, a.Close())
+		w.Wait("end of the watch", watch.Done())
+		wants(w, watch.Err(), coord.ErrClosed)
+		_, err := lock.New(a.Client, w.Dir).Contenders(bg)
+		wants(w, err, coord.ErrClosed)
+		late := lock.New(a.Client, w.Dir).Watch(bg)
+		w.Wait("end of the watch", late.Done())
+		wants(w, late.Err(), coord.ErrClosed)
+
+		bad := lock.New(b.Client, "/a//b")
+		_, err = bad.Contenders(bg)
+		wants(w, err, coord.ErrInvalidPath)
+		refused := bad.Watch(bg)
+		w.Wait("end of the watch", refused.Done())
+		wants(w, refused.Err(), coord.ErrInvalidPath)
+	}},
+	{"a watch ends up at the truth after a cut and in a new session (R34)", func(w *World) {
+		a, b, c, reader := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
+		ctx, cancel := context.WithCancel(bg)
+		watch := lock.New(reader.Client, w.Dir).Watch(ctx)
+		shows := func(want ...string) {
+			w.Helper()
+			w.Eventually(strings.Join(want, " ")+" in the watch", func() bool {
+				all, any := watch.Latest()
+				return any && labels(all) == strings.Join(want, " ")
+			})
+			all, _ := watch.Latest()
+			nodes := w.Children()
+			if !slices.EqualFunc(all, nodes, func(c lock.Contender, node string) bool { return c.Node == node }) {
+				w.Errorf("watch shows %+v, children are %q", all, nodes)
+			}
+		}
+		shows()
+		ha := w.labelled(a, "a", 1)
+		shows("a")
+		up := drop(w, reader)
+		hb := w.labelled(b, "b", 2)
+		must(w, ha.Release(bg))
+		up()
+		shows("b")
+		over := reader.Expired()
+		w.Expire(reader)
+		w.Wait("expiry", over)
+		hc := w.labelled(c, "c", 2)
+		shows("b", "c")
+		w.Grant(hb)
+		must(w, hb.Release(bg))
+		shows("c")
+		must(w, hc.Release(bg))
+		shows()
+		cancel()
+		w.Wait("end of the watch", watch.Done())
+		wants(w, watch.Err(), context.Canceled)
+		must(w, reader.Close()) // and with it the watch that the server has
+	}},
+}
