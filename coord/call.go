@@ -60,6 +60,21 @@ func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) 
 	}
 }
 
+// Transact makes a transaction of ops, for use within [Call] and [Retry]. It
+// differs from conn.Multi in its errors: whatever the ensemble says of a
+// transaction, if it says so of each op, the transaction was not carried out, and
+// the error is [Refused].
+func Transact(conn *zk.Conn, ops ...any) ([]zk.MultiResponse, error) {
+	res, err := conn.Multi(ops...)
+	switch {
+	case err == nil && len(res) != len(ops):
+		err = errors.New("coord: answer to another transaction")
+	case err != nil && len(res) == len(ops):
+		err = refusal{err}
+	}
+	return res, err
+}
+
 // Read makes a request as [Retry] does, in the present session and, should that
 // end, in the next: for requests that do not depend on a session. It ends with
 // an error only if the request is refused, ctx ends, or c is closed.

@@ -60,8 +60,13 @@ const notImplemented = "unknown error: -6"
 // error leaves the outcome open: the request may have been carried out, and its
 // reply lost.
 func Refused(err error) bool {
-	return err != nil && (named(err) || err.Error() == notImplemented)
+	return err != nil && (named(err) || err.Error() == notImplemented || errors.As(err, new(refusal)))
 }
+
+// A refusal is an error that is known to be one, though its code may have no name.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
 
 // named reports whether err is one of answers.
 func named(err error) bool {

@@ -123,8 +123,8 @@ func (h *Hold) Context(parent context.Context) context.Context {
 // workOf is the key by which the contexts of a Hold are known.
 type workOf struct{ h *Hold }
 
-// Covers reports whether ctx comes from h's [Hold.Context]. Such a ctx ends with
-// h, so nothing that has to wait for the end of h can be had with it.
+// Covers reports whether ctx comes from h's [Hold.Context]: whether what is done
+// with it is done on the ground of h.
 func (h *Hold) Covers(ctx context.Context) bool { return ctx.Value(workOf{h}) != nil }
 
 // Token returns the fencing token of h, zero until h is acquired.

@@ -123,7 +123,8 @@ func TestRing(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, err := range append(answers[:len(answers):len(answers)], errors.New("unknown error: -6"), fmt.Errorf("wrapped: %w", zk.ErrNoNode)) {
+	for _, err := range append(answers[:len(answers):len(answers)], errors.New("unknown error: -6"), fmt.Errorf("wrapped: %w", zk.ErrNoNode),
+		refusal{errors.New("unknown error: -125")}) {
 		if !Refused(err) {
 			t.Errorf("%v is not taken for an answer", err)
 		}

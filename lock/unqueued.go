@@ -41,7 +41,10 @@ import (
 // the next one holds, and its release, however long it is under way, does not
 // remove the next one's znode. Programs with their own code for this form do not
 // look into the directory: to hand the lock on to one of those, delete the znode
-// there first.
+// there first, or the former holder's guarded writes still pass, and its release
+// may remove what the program has at the path, until it hears of its loss. A
+// holder whose znode in the directory alone is deleted is not told, though its
+// guarded writes are refused.
 //
 // An Unqueued must come from [NewUnqueued]. Like a Mutex it is only a name:
 // every call to Acquire is a contender of its own.
@@ -53,8 +56,8 @@ type Unqueued struct {
 
 // NewUnqueued returns the lock whose holder has the znode at path. The directory
 // beside it, and what is missing above, are created when first needed, as
-// containers, which the server removes some time after they were last used. A
-// path that can not be one is reported by whatever is done with the Unqueued.
+// containers, which the server removes some time after they were last used; it
+// belongs to the lock, which may overwrite its data. A path that can not be one is reported by whatever is done with the Unqueued.
 //
 // Whatever stands at path keeps everyone out for as long as it is there. That
 // includes a znode of no session, which an operator may put there to have nobody

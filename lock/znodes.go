@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -21,8 +22,12 @@ type znodes struct {
 
 func znodesOf(path string) znodes {
 	dir := path + "-guard"
-	return znodes{path: path, dir: dir, own: dir + "/" + rand.Text()}
+	return znodes{path: path, dir: dir, own: dir + "/" + holderPrefix + rand.Text()}
 }
+
+// holderPrefix begins the names of holders in dir; other children are none of
+// ours.
+const holderPrefix = "holder-"
 
 // An answer is what became of a request.
 type answer struct {
@@ -52,13 +57,15 @@ func (a *attempt) take() answer {
 		// children there are: so a lock that is free costs one request.
 		&zk.SetDataRequest{Path: a.dir, Data: []byte{}, Version: -1},
 	}
-	for makes := 0; a.k.Context().Err() == nil; {
+	// What has been made is used, whoever has given up meanwhile: the server does
+	// not remove a container that never had a child.
+	for makes := 0; makes > 0 || a.k.Context().Err() == nil; {
 		res, err := coord.Call(background, a.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return conn.Multi(ops...)
+			return coord.Transact(conn, ops...)
 		})
 		var token int64
 		switch {
-		case err == nil && len(res) == len(ops):
+		case err == nil:
 			stat := res[len(ops)-1].Stat
 			if token = stat.Mzxid; stat.NumChildren == 1 {
 				return answer{token: token}
@@ -115,6 +122,9 @@ func (a *attempt) clear(token int64) (bool, error) {
 		return false, err
 	}
 	for _, name := range names {
+		if !strings.HasPrefix(name, holderPrefix) {
+			continue
+		}
 		node := a.dir + "/" + name
 		stat, err := a.look(node, false)
 		if err != nil {
@@ -138,7 +148,7 @@ func (a *attempt) remove(robbed bool) answer {
 	own, version := a.own, int32(ourVersion)
 	for !robbed {
 		_, err := coord.Retry(background, a.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return conn.Multi(&zk.DeleteRequest{Path: own, Version: -1}, &zk.DeleteRequest{Path: a.path, Version: version})
+			return coord.Transact(conn, &zk.DeleteRequest{Path: own, Version: -1}, &zk.DeleteRequest{Path: a.path, Version: version})
 		})
 		missing := errors.Is(err, zk.ErrNoNode)
 		switch {
@@ -174,7 +184,7 @@ func (a *attempt) rename() (string, error) {
 	if err := a.s.MakeDir(background, a.dir); err != nil {
 		return "", err
 	}
-	own := a.dir + "/" + rand.Text()
+	own := a.dir + "/" + holderPrefix + rand.Text()
 	_, err := coord.Retry(background, a.s, func(conn *zk.Conn) (string, error) {
 		return conn.Create(own, []byte(a.label), zk.FlagEphemeral, a.c.ACL())
 	})

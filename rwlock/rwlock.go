@@ -38,6 +38,12 @@ var (
 	// what was read, because others may write in between.
 	ErrUpgrade = errors.New("rwlock: held already; release it first, because it can not be upgraded")
 
+	// ErrNested is why who holds a lock can not acquire it for reading on the
+	// ground of that. A holder for writing would wait for itself: it can
+	// [RWMutex.Downgrade]. One for reading has what it asks for, and with a writer
+	// waiting between its two places it would never have it again.
+	ErrNested = errors.New("rwlock: held already; share that hold or, if it is for writing, downgrade it")
+
 	// ErrNotWriting is the answer to a downgrade of what is not a hold for
 	// writing of this lock, or not held yet.
 	ErrNotWriting = errors.New("rwlock: not held for writing")
@@ -90,6 +96,11 @@ func New(c *coord.Client, dir string, opts ...Option) *RWMutex {
 // A contender belongs to one session. If that is over before the lock is
 // acquired the Hold ends with [coord.ErrExpired]; call AcquireRead again.
 //
+// Locks do not nest: who holds m waits for itself if it holds it for writing, and
+// may wait for ever for a writer who waits for it if it holds it for reading. If
+// ctx comes from the [coord.Hold.Context] of a hold of m, or from m's Do methods,
+// the Hold ends at once with [ErrNested].
+//
 // The tokens of those who read together are in no order. The token of a writer is
 // greater than those of all who held before.
 func (m *RWMutex) AcquireRead(ctx context.Context) *coord.Hold {
@@ -122,6 +133,9 @@ func (m *RWMutex) TryAcquireWrite(ctx context.Context) *coord.Hold {
 }
 
 func (m *RWMutex) read(ctx context.Context, op string, try bool) *coord.Hold {
+	if !try && m.covers(ctx) { // a try waits for nobody
+		return coord.NewHold(m.c, op, m.dir, func(*coord.Keeper) error { return ErrNested })
+	}
 	h := queue.EnterRead(ctx, m.c, queue.Wish{Op: op, Dir: m.dir, Label: m.label, Try: try})
 	m.keep(h, nil)
 	return h

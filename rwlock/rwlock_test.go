@@ -392,12 +392,13 @@ var tests = []struct {
 		w.release(beside)
 		w.release(h)
 	}},
-	{"an upgrade is refused where it can be known, and a try is in any case", func(w world) {
+	{"an upgrade, and a lock within itself, is refused where it can be known, and a try is in any case", func(w world) {
 		a := w.member()
 		h := a.AcquireRead(bg)
 		w.Grant(h)
 		w.wants(w.Settled(a.AcquireWrite(h.Context(bg))), rwlock.ErrUpgrade)
 		w.wants(w.Settled(a.TryAcquireWrite(bg)), coord.ErrLocked)
+		w.wants(w.Settled(a.AcquireRead(h.Context(bg))), rwlock.ErrNested)
 		beside := a.AcquireWrite(bg) // of another part of the program, which may wait
 		w.Eventually("a writer waits", func() bool { return len(w.Children()) == 2 })
 		w.release(h)
@@ -409,6 +410,7 @@ var tests = []struct {
 		}))
 		must(w.World, a.DoWrite(bg, func(ctx context.Context, token coord.Token) error {
 			w.wants(w.Settled(a.AcquireWrite(ctx)), rwlock.ErrUpgrade)
+			w.wants(w.Settled(a.AcquireRead(ctx)), rwlock.ErrNested)
 			other := rwlock.New(a.Client.Client, w.Dir+"-other") // another lock may be had
 			defer w.Op().Delete(w.Dir+"-other", -1)
 			return other.DoWrite(ctx, func(context.Context, coord.Token) error { return nil })

@@ -30,11 +30,9 @@ func (d *driver) create() event {
 	ops := []any{node, &zk.SetDataRequest{Path: dir, Data: []byte{}, Version: -1}}
 	for range maxMakes {
 		res, err := coord.Call(context.Background(), d.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return conn.Multi(ops...)
+			return coord.Transact(conn, ops...)
 		})
 		switch {
-		case err == nil && len(res) != len(ops):
-			return event{signal: unknown}
 		case err == nil && len(ops) == 1:
 			return event{signal: created, node: path.Base(res[0].String)}
 		case err == nil:

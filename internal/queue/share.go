@@ -94,11 +94,7 @@ func (d *driver) replace(node string) event {
 		&zk.DeleteRequest{Path: dir + "/" + node, Version: -1},
 	}
 	_, err := coord.Retry(context.Background(), d.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-		res, err := conn.Multi(ops...)
-		if err == nil && len(res) != len(ops) {
-			err = errNoAnswer
-		}
-		return res, err
+		return coord.Transact(conn, ops...)
 	})
 	switch {
 	case err == nil, errors.Is(err, zk.ErrNodeExists):
@@ -108,5 +104,3 @@ func (d *driver) replace(node string) event {
 	}
 	return event{signal: refused, err: err}
 }
-
-var errNoAnswer = errors.New("no answer to a transaction")
