@@ -47,7 +47,7 @@ func lead(ctx context.Context, c *coord.Client, reindex func(context.Context, []
 }
 
 // What happens to a lock when its session fails: its channel Lost closes, and the
-// context of the work ends, before anyone else can have it.
+// context of the work ends, before anyone else can have it. (R48.)
 func ExampleHold_Lost() {
 	server, err := coordtest.Start() // in place of an ensemble
 	if err != nil {
