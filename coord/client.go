@@ -39,27 +39,6 @@ type Client struct {
 	wanted   time.Time      // since when there have been any
 }
 
-// A State says how much may be believed of a [Client]'s session.
-type State uint8
-
-const (
-	Connecting State = iota // there has been no session yet
-	Connected               // the session is alive
-	Suspended               // the connection is lost; the session may yet survive
-	Expired                 // the session is over; another is being opened
-	Closed                  // Close was called
-)
-
-// String returns the name of s.
-func (s State) String() string {
-	if int(s) < len(stateNames) {
-		return stateNames[s]
-	}
-	return fmt.Sprintf("State(%d)", uint8(s))
-}
-
-var stateNames = [...]string{"connecting", "connected", "suspended", "expired", "closed"}
-
 // Dial connects to an ensemble and returns once a session is established. The
 // servers are given as host:port or host, the port then being 2181.
 //
@@ -245,17 +224,6 @@ func (c *Client) want(n int) {
 		c.wanted = time.Now()
 	}
 	c.wants += n
-}
-
-// wantedSince returns since when there has been a hold held or sought without a
-// break, zero if there is none.
-func (c *Client) wantedSince() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.wants == 0 {
-		return time.Time{}
-	}
-	return c.wanted
 }
 
 // set changes the state. It is called with c.mu held.

@@ -118,3 +118,14 @@ func (s *Session) watchLease() {
 		timer.Reset(max(wait, time.Millisecond))
 	}
 }
+
+// wantedSince returns since when there has been a hold held or sought without a
+// break, zero if there is none.
+func (c *Client) wantedSince() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wants == 0 {
+		return time.Time{}
+	}
+	return c.wanted
+}
