@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -171,7 +172,12 @@ func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal
 	must(w, hb.Release(bg))
 	heal()
 	// The one that was cut off can go on.
-	again := w.Held(a)
+	again := w.Acquire(bg, a.Client, w.Dir)
+	for errors.Is(w.Settled(again), coord.ErrExpired) {
+		// Its only server, just thawed, may be too slow for one more session.
+		again = w.Acquire(bg, a.Client, w.Dir)
+	}
+	w.Grant(again)
 	if again.Token() <= hb.Token() {
 		w.Errorf("token %d after %d", again.Token(), hb.Token())
 	}
