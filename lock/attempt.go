@@ -5,6 +5,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
 // A stage says where an attempt to hold an [Unqueued] stands.
@@ -152,7 +153,7 @@ func (a *attempt) see(snap event.Snapshot) {
 		}
 	case snap.Exists && snap.Czxid == a.token:
 		a.proven = true
-		if a.stage == holding && string(snap.Data) == revocation {
+		if a.stage == holding && string(snap.Data) == queue.Revocation {
 			a.stage, a.cause = revoked, coord.ErrRevoked
 			a.k.Quit(coord.ErrRevoked)
 		}

@@ -158,13 +158,6 @@ func (u *Unqueued) contender(data []byte, stat zk.Stat) Contender {
 	}
 }
 
-// revocation is what is written into a holder's znode to have it give way. It is
-// that of Curator, as for a Mutex.
-const revocation = "__REVOKE__"
-
-// maxLabel is the most bytes that a label may have, as for a Mutex.
-const maxLabel = 1024
-
 // check reports what is wrong with u.
 func (u *Unqueued) check() error {
 	switch err := coord.CheckPath(u.name); {
@@ -172,10 +165,6 @@ func (u *Unqueued) check() error {
 		return err
 	case u.name == "/":
 		return fmt.Errorf("%w %q: a lock needs a path of its own", coord.ErrInvalidPath, u.name)
-	case len(u.label) > maxLabel:
-		return fmt.Errorf("label of %d bytes: at most %d are allowed", len(u.label), maxLabel)
-	case u.label == revocation:
-		return fmt.Errorf("label %q: a revocation is meant by it", u.label)
 	}
-	return nil
+	return queue.CheckLabel(u.label)
 }

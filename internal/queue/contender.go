@@ -21,9 +21,9 @@ type Wish struct {
 	kind  kind
 }
 
-// revocation is what Curator writes into the znode of a holder that shall give
+// Revocation is what Curator writes into the znode of a holder that shall give
 // way.
-const revocation = "__REVOKE__"
+const Revocation = "__REVOKE__"
 
 // maxLabel is the most bytes that a label may have. Everybody who waits reads
 // the label of the contender before it.
@@ -36,10 +36,17 @@ func (w Wish) check() error {
 		return err
 	case w.Dir == "/":
 		return fmt.Errorf("%w %q: a lock needs a directory of its own", coord.ErrInvalidPath, w.Dir)
-	case len(w.Label) > maxLabel:
-		return fmt.Errorf("label of %d bytes: at most %d are allowed", len(w.Label), maxLabel)
-	case w.Label == revocation:
-		return fmt.Errorf("label %q: Curator means a revocation by it", w.Label)
+	}
+	return CheckLabel(w.Label)
+}
+
+// CheckLabel reports why label can not be what a contender shows.
+func CheckLabel(label string) error {
+	switch {
+	case len(label) > maxLabel:
+		return fmt.Errorf("label of %d bytes: at most %d are allowed", len(label), maxLabel)
+	case label == Revocation:
+		return fmt.Errorf("label %q: Curator means a revocation by it", label)
 	}
 	return nil
 }
@@ -216,7 +223,7 @@ func (d *driver) hear(snap events.Snapshot) {
 		return
 	}
 	d.step(event{signal: proof, token: snap.Czxid})
-	if string(snap.Data) == revocation {
+	if string(snap.Data) == Revocation {
 		d.step(event{signal: marked})
 	}
 }
