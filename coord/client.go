@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -37,6 +36,9 @@ type Client struct {
 	tasks    sync.WaitGroup // goroutines of recipes; added to with mu held until closed
 	wants    int            // holds that are not over
 	wanted   time.Time      // since when there have been any
+	former   []int64        // the last sessions that were over, oldest first
+
+	local sync.Map // what recipes keep; see Local
 }
 
 // Dial connects to an ensemble and returns once a session is established. The
@@ -156,75 +158,11 @@ func (c *Client) State() (State, <-chan struct{}) {
 // it by expiry or by Close. Ask again for the next one.
 func (c *Client) Expired() <-chan struct{} { return c.Session().Over() }
 
-// Session returns the present session, which may not be established yet. After
-// Close it is the last one, which is over.
-func (c *Client) Session() *Session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session
-}
-
-// Await waits for a session that is connected and returns it. It ends with an
-// error if ctx ends, which is then ctx's cause, or c is closed.
-func (c *Client) Await(ctx context.Context) (*Session, error) {
-	for {
-		s := c.Session()
-		s.mu.Lock()
-		up := s.up
-		s.mu.Unlock()
-		select {
-		case <-ctx.Done():
-		case <-s.life.Done():
-		case <-up:
-		}
-		// Of several that are ready the select takes any.
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		switch err := s.Err(); {
-		case err == nil:
-			return s, nil
-		case errors.Is(err, ErrClosed):
-			return nil, err
-		}
-	}
-}
-
 // Conn returns the connection of the present session, for requests that this
 // module does not make. Its methods block while there is no connection, and
 // ignore contexts; its paths are full ones, see [Client.FullPath]. When the
 // session is over they fail, and the next session has another Conn.
 func (c *Client) Conn() *zk.Conn { return c.Session().conn }
-
-// FullPath returns path as the ensemble knows it, below the chroot.
-func (c *Client) FullPath(path string) string { return join(c.opts.Chroot, path) }
-
-// ACL returns what guards the znodes that recipes create. It is not to be
-// modified.
-func (c *Client) ACL() []zk.ACL { return c.opts.ACL }
-
-// Go runs f on a goroutine that Close waits for, and reports whether it has: if
-// c is closed, f is not run. The context that f is given ends when c is closed.
-// It is for those who write recipes.
-func (c *Client) Go(f func(ctx context.Context)) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.life.Err() != nil {
-		return false
-	}
-	c.tasks.Go(func() { f(c.life) })
-	return true
-}
-
-// want counts the holds that are not over.
-func (c *Client) want(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.wants == 0 {
-		c.wanted = time.Now()
-	}
-	c.wants += n
-}
 
 // set changes the state. It is called with c.mu held.
 func (c *Client) set(state State) {
@@ -249,8 +187,13 @@ func (c *Client) over(s *Session, cause error) {
 	c.loop.Suspend()
 	c.session = c.newSession()
 	c.sessions.Go(func() { s.bury(false) })
+	id := s.ID()
+	if id != 0 { // else it was never established
+		c.former = append(c.former, id)
+		c.former = c.former[max(0, len(c.former)-maxFormer):]
+	}
 	c.mu.Unlock()
-	c.report.expired(s.ID(), cause)
+	c.report.expired(id, cause)
 }
 
 // resumed notes that s is connected.

@@ -15,6 +15,11 @@ var ErrInvalidPath = errors.New("coord: invalid path")
 // of 1 MiB without a word, and would do so again and again.
 const maxPath = 16 << 10
 
+// MaxData is the most bytes that recipes let a znode have. Servers take requests
+// of just under 1 MiB, unless they are told otherwise, and what is left over is
+// for the path and the access list.
+const MaxData = 1<<20 - 32<<10
+
 // CheckPath reports why path can not be the path of a znode: it must begin with
 // a slash and must not end with one, unless it is the root; no element may be
 // empty, "." or ".."; it must be valid UTF-8 without control characters and the

@@ -1,0 +1,94 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// maxFormer is how many sessions that are over a client remembers. One that it
+// has given up lives on in the ensemble for less than half its timeout, in which
+// the next one can hardly be over too.
+const maxFormer = 8
+
+// Session returns the present session, which may not be established yet. After
+// Close it is the last one, which is over.
+func (c *Client) Session() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// Await waits for a session that is connected and returns it. It ends with an
+// error if ctx ends, which is then ctx's cause, or c is closed.
+func (c *Client) Await(ctx context.Context) (*Session, error) {
+	for {
+		s := c.Session()
+		s.mu.Lock()
+		up := s.up
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-s.life.Done():
+		case <-up:
+		}
+		// Of several that are ready the select takes any.
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		switch err := s.Err(); {
+		case err == nil:
+			return s, nil
+		case errors.Is(err, ErrClosed):
+			return nil, err
+		}
+	}
+}
+
+// Former reports whether id is that of a session of c that is over, though the
+// ensemble may keep it, and the ephemeral znodes made in it, for a while. Only
+// the last few are remembered.
+func (c *Client) Former(id int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.former, id)
+}
+
+// Local returns a map for those who write recipes, to keep in it what all who use
+// the recipe with c must agree on. The type of a key belongs to the recipe alone,
+// as with the values of a context.
+func (c *Client) Local() *sync.Map { return &c.local }
+
+// FullPath returns path as the ensemble knows it, below the chroot.
+func (c *Client) FullPath(path string) string { return join(c.opts.Chroot, path) }
+
+// ACL returns what guards the znodes that recipes create. It is not to be
+// modified.
+func (c *Client) ACL() []zk.ACL { return c.opts.ACL }
+
+// Go runs f on a goroutine that Close waits for, and reports whether it has: if
+// c is closed, f is not run. The context that f is given ends when c is closed.
+// It is for those who write recipes.
+func (c *Client) Go(f func(ctx context.Context)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.life.Err() != nil {
+		return false
+	}
+	c.tasks.Go(func() { f(c.life) })
+	return true
+}
+
+// want counts the holds that are not over.
+func (c *Client) want(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wants == 0 {
+		c.wanted = time.Now()
+	}
+	c.wants += n
+}
