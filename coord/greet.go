@@ -50,3 +50,26 @@ func (t *tap) login() {
 		}
 	}
 }
+
+// watchesIn returns the paths in a SetWatches: length, xid, op, zxid, and three
+// lists of paths.
+func watchesIn(frame []byte) *[3][]string {
+	var lists [3][]string
+	b := frame[min(4+4+4+8, len(frame)):]
+	next := func() int {
+		if len(b) < 4 {
+			return 0
+		}
+		n := int(int32(binary.BigEndian.Uint32(b)))
+		b = b[4:]
+		return n
+	}
+	for i := range lists {
+		for n := next(); n > 0 && len(b) > 0; n-- {
+			size := max(0, min(next(), len(b)))
+			lists[i] = append(lists[i], string(b[:size]))
+			b = b[size:]
+		}
+	}
+	return &lists
+}

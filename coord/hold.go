@@ -190,12 +190,12 @@ func (h *Hold) settle(cause error) error {
 		return h.err
 	}
 	h.err = &Error{h.op, h.path, cause}
+	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows
 	if h.session != nil && cause != ErrReleased {
 		close(h.lost)
 		r := h.c.report
 		r.hold(r.trace.Lost, slog.LevelWarn, "lost", h.op, h.path, cause)
 	}
-	h.stop(h.err)
 	return h.err
 }
 

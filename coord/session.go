@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -34,6 +35,9 @@ type Session struct {
 	slots chan struct{}           // one token for each request with conn
 	idle  chan struct{}           // closed when conn, after the end, looks for a server again
 	known bool                    // has been established; guarded by c.mu
+	first bool                    // of its client
+
+	caughtUp atomic.Bool // see catchUp
 
 	mu      sync.Mutex
 	id      int64     // zero until established
@@ -58,6 +62,7 @@ func (c *Client) newSession() *Session {
 		timeout: term(c.opts.SessionTimeout),
 		up:      make(chan struct{}),
 		holds:   make(map[*Hold]struct{}),
+		first:   c.session == nil,
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	var err error

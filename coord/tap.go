@@ -78,8 +78,9 @@ type tap struct {
 
 // A request is one that was written.
 type request struct {
-	at    time.Time
-	proof bool // its answer passes the leader
+	at      time.Time
+	proof   bool         // its answer passes the leader
+	watches *[3][]string // of a SetWatches: the paths for data, existence and children
 }
 
 // passesLeader reports whether requests of kind op go to the leader, whichever
@@ -167,7 +168,12 @@ func (t *tap) Write(b []byte) (int, error) {
 	} else if xid := int32(binary.BigEndian.Uint32(b[4:])); xid == xidPing {
 		t.pings = append(t.pings, now)
 	} else {
-		t.sent[xid] = request{now, passesLeader(int32(binary.BigEndian.Uint32(b[8:])))}
+		op := int32(binary.BigEndian.Uint32(b[8:]))
+		r := request{at: now, proof: passesLeader(op)}
+		if op == opSetWatches {
+			r.watches = watchesIn(b)
+		}
+		t.sent[xid] = r
 	}
 	t.mu.Unlock()
 
@@ -254,6 +260,12 @@ func (t *tap) next() ([]byte, error) {
 		zxid = 0
 	}
 	t.s.heard(r, zxid)
+	if r.watches != nil {
+		if code != 0 { // the library would go on as if they were armed
+			return nil, fmt.Errorf("watches not taken over by the server: code %d", code)
+		}
+		t.s.c.loop.Rearmed(r.watches[0], r.watches[1], r.watches[2])
+	}
 	if login != "" {
 		return nil, nil
 	}

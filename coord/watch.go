@@ -35,16 +35,37 @@ func (c *Client) Follow(ctx context.Context, path string) *event.Stream[event.Sn
 	return c.loop.Follow(ctx, c.FullPath(path), path)
 }
 
+// Bundle returns an empty [event.Bundle], whose receiver must close it: for those
+// who write recipes. Its paths are the caller's, below the chroot.
+func (c *Client) Bundle() *event.Bundle { return c.loop.Bundle(c.FullPath) }
+
 // source is where the loop reads. It implements [event.Source].
 type source struct{ c *Client }
 
 func (s source) Request(f func(event.Conn) error) error {
 	session := s.c.Session()
-	_, err := Call(s.c.life, session, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
+	err := session.catchUp()
+	if err == nil {
+		_, err = Call(s.c.life, session, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
+	}
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
 		// within microseconds would not help.
 		_ = session.pause(s.c.life, 5*time.Millisecond)
+	}
+	return err
+}
+
+// catchUp sees to it that what is read in s is no older than what was read in the
+// sessions before. Within a session the servers do so by themselves: none that is
+// behind what the client has seen takes it over. A new session they open anywhere.
+func (s *Session) catchUp() error {
+	if s.first || s.caughtUp.Load() {
+		return nil
+	}
+	_, err := Call(s.c.life, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
+	if err == nil {
+		s.caughtUp.Store(true)
 	}
 	return err
 }

@@ -30,7 +30,6 @@ const (
 	Presence Kind = iota + 1 // whether it exists
 	Data                     // its bytes and version
 	Children                 // the names of its children
-	life                     // its bytes and version, until it is gone; see [Loop.Follow]
 )
 
 // String returns the name of k.
@@ -42,8 +41,6 @@ func (k Kind) String() string {
 		return "data"
 	case Children:
 		return "children"
-	case life:
-		return "life"
 	}
 	return "invalid"
 }
@@ -70,7 +67,7 @@ func same(kind Kind, a, b Snapshot) bool {
 		return false
 	}
 	switch kind {
-	case Data, life:
+	case Data:
 		return a.Mzxid == b.Mzxid
 	case Children:
 		// The names are compared too: a server that is asked in the middle of a

@@ -1,115 +1,42 @@
 package event
 
 import (
-	"context"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// A key is what a watch is on.
-type key struct {
-	path string // absolute
-	kind Kind
-}
-
-// An entry is one followed (path, kind). It outlives its last subscriber while
-// its watch is armed, since that can not be withdrawn, and a later subscriber
-// can use it.
-type entry struct {
-	key
-	subs    map[*subscription]struct{}
-	snap    Snapshot // what was last published or, without subscribers, last read
-	have    bool     // snap has been read in this session, and may only be stale if suspended
-	armed   watch
-	reading bool // a read is pending or in flight
-	again   bool // read once more when it is back
-	fired   bool // an event came while the read was in flight
-}
-
-// gone reports whether e is known to have ended for good.
-func (e *entry) gone() bool {
-	return e.kind == life && e.have && !e.snap.Exists
-}
-
-// A subscription is one stream's share in an entry.
-type subscription struct {
-	key
-	ctx  context.Context
-	as   string // the path as the subscriber wrote it
-	out  Publisher[Snapshot]
-	stop func() bool // withdraws what waits for ctx to end; set by subscribe
-}
-
-func (l *Loop) subscribe(sub *subscription) {
-	e := l.entries[sub.key]
-	if e == nil {
-		e = &entry{key: sub.key, subs: make(map[*subscription]struct{})}
-		l.entries[sub.key] = e
-	}
-	e.subs[sub] = struct{}{}
-	sub.stop = context.AfterFunc(sub.ctx, func() {
-		sub.out.Close(l.source.Ended(sub.as, context.Cause(sub.ctx)))
-		l.inbox.post(func() { l.unsubscribe(sub) })
-	})
-	if e.have {
-		l.tell(e, sub)
-	}
-	// What is armed and was read since the link came up is as true as another
-	// read would be.
-	if !e.have || e.armed == unarmed {
-		l.need(e)
-	}
-}
-
-func (l *Loop) unsubscribe(sub *subscription) {
-	if e := l.entries[sub.key]; e != nil {
-		delete(e.subs, sub)
-		l.drop(e)
-	}
-}
-
-// drop forgets e if nobody needs it and nothing will come for it.
-func (l *Loop) drop(e *entry) bool {
-	if len(e.subs) > 0 || e.armed != unarmed || e.reading {
-		return false
-	}
-	delete(l.entries, e.key)
-	return true
-}
-
-// end ends all streams of e.
-func (l *Loop) end(e *entry, err error) {
-	for sub := range e.subs {
-		sub.stop()
-		sub.out.Close(l.source.Ended(sub.as, err))
-	}
-	clear(e.subs)
-	l.drop(e)
-}
+// perChild is for how long a directory is let rest after it was read, for each
+// child it had. In a burst of changes one listing then does for many: what a
+// watcher asks for is bounded by a megabyte or so a second, however many come and
+// go, while the first change after a rest is read at once.
+const perChild = 50 * time.Microsecond
 
 func (l *Loop) event(ev zk.Event) {
-	for kind := Presence; kind <= life; kind++ {
-		e := l.entries[key{ev.Path, kind}]
+	for _, k := range at(ev.Path) {
+		e := l.entries[k]
 		if e == nil {
 			continue
 		}
 		if e.reading && e.armed == unarmed {
 			// The callback runs before the reply that armed the watch has
 			// reached us, so this event may be that watch's.
-			e.fired = e.fired || kind.hearsOf(ev.Type)
+			e.fired = e.fired || k.kind.hearsOf(ev.Type)
 			continue
 		}
 		if !e.armed.firedBy(ev.Type) {
 			continue
 		}
-		e.armed = unarmed
-		if kind == life && ev.Type == zk.EventNodeDeleted {
-			// Such a znode does not come back, so there is nothing to read, and
+		e.armed, e.doubtful = unarmed, false
+		if e.once && ev.Type == zk.EventNodeDeleted {
+			// Whether it has come back does not matter, and
 			// whoever waits for its end need not wait for an answer too.
-			l.publish(e, Snapshot{})
-			continue
+			l.publish(e, Snapshot{}, e.begun+1)
+			l.drop(e)
+		} else {
+			l.need(e)
 		}
-		l.need(e)
+		l.settle(e)
 	}
 }
 
@@ -119,8 +46,9 @@ func (l *Loop) suspend() {
 		if e.have && !e.gone() {
 			snap := e.snap
 			snap.Suspended = true
-			l.publish(e, snap)
+			l.publish(e, snap, 0)
 		}
+		l.settle(e)
 	}
 }
 
@@ -133,11 +61,26 @@ func (l *Loop) resume(anew bool) {
 		if anew {
 			e.armed = unarmed
 		}
+		e.doubtful = e.armed != unarmed
 		if len(e.subs) > 0 {
 			l.need(e)
+			l.settle(e)
 		} else {
 			e.have = false
 			l.drop(e)
+		}
+	}
+}
+
+// rearmed notes that the server has taken over the watches on these paths, after
+// it has told what had changed.
+func (l *Loop) rearmed(w watch, paths []string) {
+	for _, path := range paths {
+		for _, k := range at(path) {
+			if e := l.entries[k]; e != nil && e.armed == w {
+				e.doubtful = false
+				l.settle(e)
+			}
 		}
 	}
 }
@@ -157,6 +100,14 @@ func (l *Loop) need(e *entry) {
 		return
 	}
 	e.reading = true
+	if wait := time.Until(e.rest); wait > 0 {
+		time.AfterFunc(wait, func() { l.inbox.post(func() { l.enqueue(e) }) })
+	} else {
+		l.enqueue(e)
+	}
+}
+
+func (l *Loop) enqueue(e *entry) {
 	l.pending = append(l.pending, e)
 	l.start()
 }
@@ -172,19 +123,24 @@ func (l *Loop) start() {
 			continue
 		}
 		e.again, e.fired = false, false
+		e.begun++
 		l.reads++
-		go l.read(e, e.armed == unarmed, l.epoch)
+		w := want{e.key, e.armed == unarmed, Snapshot{}}
+		if e.have {
+			w.known = e.snap
+		}
+		go l.read(e, w, l.epoch)
 	}
 }
 
-func (l *Loop) read(e *entry, arm bool, epoch int) {
+func (l *Loop) read(e *entry, w want, epoch int) {
 	type reading struct {
 		snap  Snapshot
 		armed watch
 	}
 	got := make(chan reading, 1) // Request may leave f behind and return
 	err := l.source.Request(func(c Conn) error {
-		snap, armed, err := read(c, e.path, e.kind, arm)
+		snap, armed, err := w.read(c)
 		got <- reading{snap, armed}
 		return err
 	})
@@ -199,6 +155,7 @@ func (l *Loop) result(e *entry, snap Snapshot, armed watch, err error, epoch int
 	l.reads--
 	e.reading = false
 	defer l.start()
+	defer l.settle(e)
 	switch {
 	case e.gone(): // an event has overtaken this answer
 		l.drop(e)
@@ -217,7 +174,7 @@ func (l *Loop) result(e *entry, snap Snapshot, armed watch, err error, epoch int
 	case e.fired:
 		e.armed = unarmed
 	case armed != unarmed:
-		e.armed = armed
+		e.armed, e.doubtful = armed, false
 	case e.armed != unarmed && e.have && !same(e.kind, unsuspended(e.snap), snap):
 		// Read without arming, because a watch was there; but it has let a
 		// change pass. (A reconnect re-arms what the server still agrees with.)
@@ -226,31 +183,20 @@ func (l *Loop) result(e *entry, snap Snapshot, armed watch, err error, epoch int
 	// A read that began before the link went down may be answered after it: it
 	// is the truth of then, and the one that Resume asks for follows.
 	snap.Suspended = l.down
-	l.publish(e, snap)
+	if len(snap.Children) > 0 {
+		e.rest = time.Now().Add(min(time.Duration(len(snap.Children))*perChild, time.Second))
+	}
+	// Once it was known to be gone, an answer from before that is no news.
+	if !e.once || e.have || !e.again {
+		l.publish(e, snap, e.begun)
+	}
 	if e.again || e.armed == unarmed {
 		l.need(e)
 	}
+	l.drop(e)
 }
 
 func unsuspended(s Snapshot) Snapshot {
 	s.Suspended = false
 	return s
-}
-
-// publish makes snap the state of e, and tells the subscribers if it is news.
-func (l *Loop) publish(e *entry, snap Snapshot) {
-	if e.have && same(e.kind, e.snap, snap) {
-		return
-	}
-	e.snap, e.have = snap, true
-	for sub := range e.subs {
-		l.tell(e, sub)
-	}
-	l.drop(e)
-}
-
-func (l *Loop) tell(e *entry, sub *subscription) {
-	snap := e.snap
-	snap.Path = sub.as
-	sub.out.Publish(snap)
 }

@@ -60,28 +60,33 @@ func NewLoop(source Source) *Loop {
 }
 
 // Watch follows kind at the absolute path until ctx ends. Snapshots call the
-// path as. The stream has its first value when the ensemble has given one.
+// path as. The stream has its first value when the ensemble has given one, and
+// that is no older than any answer that the caller has seen before.
 func (l *Loop) Watch(ctx context.Context, path, as string, kind Kind) *Stream[Snapshot] {
-	if kind < Presence || kind > life {
-		return Ended[Snapshot](l.source.Ended(as, fmt.Errorf("event: invalid kind %d", kind)))
+	return l.watch(ctx, key{path, kind, false}, as)
+}
+
+// Follow follows the data of a znode that is not expected to come back, such as
+// one with an id in its name. It differs from a Watch of kind Data in that
+// it leaves no watch behind for a creation that will not come, and so says
+// nothing more once the znode is gone.
+func (l *Loop) Follow(ctx context.Context, path, as string) *Stream[Snapshot] {
+	return l.watch(ctx, key{path, Data, true}, as)
+}
+
+func (l *Loop) watch(ctx context.Context, k key, as string) *Stream[Snapshot] {
+	if k.kind < Presence || k.kind > Children {
+		return Ended[Snapshot](l.source.Ended(as, fmt.Errorf("event: invalid kind %d", k.kind)))
 	}
 	if ctx.Err() != nil {
 		return Ended[Snapshot](l.source.Ended(as, context.Cause(ctx)))
 	}
 	s, p := NewStream[Snapshot]()
-	sub := &subscription{key: key{path, kind}, ctx: ctx, as: as, out: p}
+	sub := &subscription{key: k, ctx: ctx, as: as, out: p}
 	if !l.inbox.post(func() { l.subscribe(sub) }) {
 		p.Close(l.source.Ended(as, l.inbox.cause()))
 	}
 	return s
-}
-
-// Follow follows the data of a znode that is created once and never again, such
-// as one with an id in its name. It differs from a Watch of kind Data in that
-// it leaves no watch behind for a creation that will not come, and so says
-// nothing more once the znode is gone.
-func (l *Loop) Follow(ctx context.Context, path, as string) *Stream[Snapshot] {
-	return l.Watch(ctx, path, as, life)
 }
 
 // Event takes an event from go-zookeeper's callback. It does not block.
@@ -98,6 +103,16 @@ func (l *Loop) Suspend() {
 // in another session, which has no watches yet.
 func (l *Loop) Resume(anew bool) {
 	l.inbox.post(func() { l.resume(anew) })
+}
+
+// Rearmed says that the server has taken over the watches on these full paths
+// after a reconnect, and has told what had changed.
+func (l *Loop) Rearmed(data, exist, child []string) {
+	l.inbox.post(func() {
+		l.rearmed(onData, data)
+		l.rearmed(onExist, exist)
+		l.rearmed(onChild, child)
+	})
 }
 
 // Close ends every stream with cause and waits for the loop's goroutines. The

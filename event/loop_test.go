@@ -32,6 +32,11 @@ func (p *puppet) Request(f func(event.Conn) error) error { return f(p) }
 func (p *puppet) Refused(error) bool                     { return false }
 func (p *puppet) Ended(_ string, cause error) error      { return cause }
 
+func (p *puppet) Exists(path string) (bool, *zk.Stat, error) {
+	_, stat, err := p.ask("Exists " + path)
+	return err == nil, stat, err
+}
+
 func (p *puppet) Get(path string) ([]byte, *zk.Stat, error) { return p.ask("Get " + path) }
 
 func (p *puppet) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
@@ -102,17 +107,19 @@ func TestLoopRaces(t *testing.T) {
 		"two reconnects, and a read between them": func(p *puppet, l *event.Loop) {
 			p.expect("GetW /a")(5)
 			l.Resume(false)
-			reply := p.expect("Get /a") // the watch was taken along
+			reply := p.expect("Exists /a") // the watch was taken along, and the bytes are known
 			l.Resume(false)
 			reply(5)
-			p.expect("Get /a")(9)
+			p.expect("Exists /a")(9)
+			reply = p.expect("Get /a")
 			l.Event(changed)
+			reply(9)
 			p.expect("GetW /a")(9)
 		},
 		"an event while it is read again anyway": func(p *puppet, l *event.Loop) {
 			p.expect("GetW /a")(5)
 			l.Resume(false)
-			reply := p.expect("Get /a")
+			reply := p.expect("Exists /a")
 			l.Event(changed)
 			reply(5)
 			p.expect("GetW /a")(9)
@@ -120,6 +127,7 @@ func TestLoopRaces(t *testing.T) {
 		"a watch that let a change pass": func(p *puppet, l *event.Loop) {
 			p.expect("GetW /a")(5)
 			l.Resume(false)
+			p.expect("Exists /a")(7)
 			p.expect("Get /a")(7)
 			p.expect("GetW /a")(9)
 		},
@@ -208,7 +216,7 @@ func TestReplyHeldBack(t *testing.T) {
 						var hold atomic.Int32
 						hold.Store(1)
 						w.line.OnFrame(func(f coordtest.Frame) coordtest.Action {
-							if f.Dir == coordtest.ToClient && f.Op == "getData" && hold.Add(-1) >= 0 {
+							if f.Dir == coordtest.ToClient && (f.Op == "getData" || f.Op == "exists") && hold.Add(-1) >= 0 {
 								held <- w.line.Stall(coordtest.ToClient)
 							}
 							return coordtest.Pass

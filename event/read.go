@@ -54,23 +54,42 @@ func (k Kind) hearsOf(t zk.EventType) bool {
 	return there.firedBy(t) || onExist.firedBy(t)
 }
 
-// read takes a snapshot of what kind follows at path. If arm is set it leaves a
-// watch behind, and says which. A snapshot of a missing znode is no error.
-func read(c Conn, path string, kind Kind, arm bool) (Snapshot, watch, error) {
-	for {
-		snap, w, err := readOnce(c, path, kind, arm)
-		if !errors.Is(err, zk.ErrNoNode) {
-			return snap, w, err
+// A want is what is to be read.
+type want struct {
+	key
+	arm bool // leave a watch behind
+	// known, if it Exists, is what was read before. The bytes are not asked for
+	// again if they are the same.
+	known Snapshot
+}
+
+// read takes a snapshot. If a watch is to be left behind, it says which. A
+// snapshot of a missing znode is no error.
+func (w want) read(c Conn) (Snapshot, watch, error) {
+	if w.known.Exists && !w.arm && w.kind == Data {
+		snap, _, err := readOnce(c, w.path, Presence, false)
+		if err != nil || !snap.Exists {
+			return snap, unarmed, err
 		}
-		if !arm || kind == life {
+		if snap.Czxid == w.known.Czxid && snap.Mzxid == w.known.Mzxid {
+			snap.Data = w.known.Data
+			return snap, unarmed, nil
+		}
+	}
+	for {
+		snap, armed, err := readOnce(c, w.path, w.kind, w.arm)
+		if !errors.Is(err, zk.ErrNoNode) {
+			return snap, armed, err
+		}
+		if !w.arm || w.once {
 			return Snapshot{}, unarmed, nil
 		}
 		// Reading a missing znode arms nothing; asking whether it exists does.
 		// If it has come in the meantime, read it after all: each turn of this
 		// loop takes a create and a delete by someone else.
-		snap, w, err = readOnce(c, path, Presence, true)
+		snap, armed, err = readOnce(c, w.path, Presence, true)
 		if err != nil || !snap.Exists {
-			return snap, w, err
+			return snap, armed, err
 		}
 	}
 }

@@ -46,9 +46,6 @@ func TestHearsOf(t *testing.T) {
 		{Children, zk.EventNodeCreated, true},
 		{Children, zk.EventNodeDeleted, true},
 		{Children, zk.EventNodeChildrenChanged, true},
-		{life, zk.EventNodeDeleted, true},
-		{life, zk.EventNodeChildrenChanged, false},
-		{life, zk.EventSession, false},
 	} {
 		if got := tt.k.hearsOf(tt.ev); got != tt.expected {
 			t.Errorf("%v hears of %v: %v", tt.k, tt.ev, got)
@@ -70,17 +67,17 @@ func TestSame(t *testing.T) {
 		b    Snapshot
 		same []Kind
 	}{
-		{"nothing", base, []Kind{Presence, Data, Children, life}},
+		{"nothing", base, []Kind{Presence, Data, Children}},
 		{"gone", with(func(s *Snapshot) { s.Exists = false }), nil},
 		{"suspended", with(func(s *Snapshot) { s.Suspended = true }), nil},
 		{"made anew with the same version", with(func(s *Snapshot) { s.Czxid, s.Mzxid, s.Pzxid = 11, 11, 11 }), nil},
 		{"written", with(func(s *Snapshot) { s.Mzxid = 8 }), []Kind{Presence, Children}},
-		{"children changed", with(func(s *Snapshot) { s.Pzxid = 10 }), []Kind{Presence, Data, life}},
-		{"created without a new pzxid", with(func(s *Snapshot) { s.Cversion = 3 }), []Kind{Presence, Data, life}},
-		{"other names under one stat", with(func(s *Snapshot) { s.Children = []string{"b"} }), []Kind{Presence, Data, life}},
-		{"acl changed", with(func(s *Snapshot) { s.Aversion = 1 }), []Kind{Presence, Data, Children, life}},
+		{"children changed", with(func(s *Snapshot) { s.Pzxid = 10 }), []Kind{Presence, Data}},
+		{"created without a new pzxid", with(func(s *Snapshot) { s.Cversion = 3 }), []Kind{Presence, Data}},
+		{"other names under one stat", with(func(s *Snapshot) { s.Children = []string{"b"} }), []Kind{Presence, Data}},
+		{"acl changed", with(func(s *Snapshot) { s.Aversion = 1 }), []Kind{Presence, Data, Children}},
 	} {
-		for kind := Presence; kind <= life; kind++ {
+		for kind := Presence; kind <= Children; kind++ {
 			want := false
 			for _, k := range tt.same {
 				want = want || k == kind
@@ -93,7 +90,7 @@ func TestSame(t *testing.T) {
 }
 
 func TestKindString(t *testing.T) {
-	if got, want := fmt.Sprint(Presence, Data, Children, life, Kind(0), Kind(9)), "presence data children life invalid invalid"; got != want {
+	if got, want := fmt.Sprint(Presence, Data, Children, Kind(0), Kind(9)), "presence data children invalid invalid"; got != want {
 		t.Errorf("kinds are %q, want %q", got, want)
 	}
 }

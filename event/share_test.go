@@ -141,7 +141,7 @@ func TestWatchingNeverWrites(t *testing.T) {
 		}
 		for _, op := range w.asked() {
 			switch op, _, _ := strings.Cut(op, " "); op {
-			case "connect", "close", "exists", "getData", "getChildren2", "setWatches":
+			case "connect", "close", "exists", "getData", "getChildren2", "setWatches", "sync":
 			default:
 				t.Errorf("watching asked for %q", op)
 			}

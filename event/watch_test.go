@@ -47,6 +47,7 @@ func TestWatchKinds(t *testing.T) {
 				}
 				for _, step := range steps {
 					step.do(w)
+					time.Sleep(time.Second) // a directory rests between two readings
 					for _, k := range alone {
 						if want, ok := step.want[k]; ok {
 							w.expect(streams[k], k, want)

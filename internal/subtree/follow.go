@@ -1,0 +1,202 @@
+package subtree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// A follower owns all that is known of one subtree. One goroutine owns it.
+type follower[T any] struct {
+	Recipe[T]
+	root   string
+	out    event.Publisher[T]
+	bundle *event.Bundle
+
+	nodes  map[string]*node // by name; that of the root is ""
+	sorted []*node          // without the root; nil if it must be made anew
+	gone   map[string]*node // those that are listed, and were not there when read
+	unread int              // nodes of which nothing is known yet
+	down   int              // strands that are suspended
+	listed bool             // the root has been
+	began  bool             // something has been published
+	news   bool             // something has changed since
+	last   T
+	hung   bool // last says that the connection is down
+}
+
+// A node is what is known of a Node.
+type node struct {
+	Node
+	names     []string // of its children
+	known     bool     // its data have been read, or can not be
+	suspended map[event.Kind]bool
+}
+
+// gone reports whether n has been read and was not there.
+func (n *node) gone() bool { return n.known && !n.Exists && n.Err == nil }
+
+func (f *follower[T]) run(ctx, life context.Context) error {
+	f.bundle.Add(f.root, event.Children, false)
+	for {
+		select {
+		case <-f.bundle.Ready():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-life.Done():
+			return context.Cause(life)
+		}
+		news, settled := f.bundle.Take()
+		// What is known of nodes goes before listings, which say which of those
+		// that are gone are back.
+		slices.SortFunc(news, func(a, b event.News) int { return cmp.Compare(a.Kind, b.Kind) })
+		for _, n := range news {
+			if n.Err != nil && n.Path == f.root {
+				return errors.Unwrap(n.Err)
+			}
+			f.take(n)
+		}
+		f.publish(settled)
+	}
+}
+
+// take notes what is new of one node.
+func (f *follower[T]) take(n event.News) {
+	name := f.name(n.Path)
+	at := f.nodes[name]
+	if at == nil {
+		return // no longer listed
+	}
+	f.news = true
+	if was := at.suspended[n.Kind]; n.Suspended != was {
+		if n.Suspended {
+			f.down++
+			if at.suspended == nil {
+				at.suspended = make(map[event.Kind]bool)
+			}
+			at.suspended[n.Kind] = true
+		} else {
+			f.down--
+			delete(at.suspended, n.Kind)
+		}
+	}
+	switch {
+	case n.Kind == event.Children && n.Err == nil:
+		if !f.Whole && f.unread > 0 && f.began && f.down == 0 {
+			// Some have come faster than they could be read. They are not to hold
+			// up the rest for ever.
+			f.put()
+		}
+		f.list(at, name, n.Snapshot.Children)
+		f.listed = true
+	case n.Kind == event.Children:
+		at.Err = n.Err
+	default:
+		if !at.known {
+			at.known = true
+			f.unread--
+		}
+		at.Snapshot, at.Err = n.Snapshot, n.Err
+		if at.gone() {
+			f.gone[name] = at
+		} else {
+			delete(f.gone, name)
+		}
+	}
+}
+
+// list compares what children at has with what it had.
+func (f *follower[T]) list(at *node, name string, names []string) {
+	at.Node.Children = len(names)
+	for _, child := range at.names {
+		if _, still := slices.BinarySearch(names, child); !still {
+			f.forget(below(name, child))
+		}
+	}
+	at.names = names
+	for _, child := range names {
+		child = below(name, child)
+		switch known := f.nodes[child]; {
+		case known == nil:
+			f.nodes[child] = &node{Node: Node{Name: child}}
+			f.sorted = nil
+			f.unread++
+			f.follow(child)
+		case known.gone() || known.Err != nil:
+			f.again(child)
+		}
+	}
+}
+
+// follow begins to follow a node.
+func (f *follower[T]) follow(name string) {
+	f.bundle.Add(f.path(name), event.Data, true)
+	if f.Whole {
+		f.bundle.Add(f.path(name), event.Children, true)
+	}
+}
+
+// again follows anew a node that was gone, or could not be read.
+func (f *follower[T]) again(name string) {
+	at := f.nodes[name]
+	f.release(name)
+	if at.Err == nil { // else that is what is known, until there is better
+		at.known = false
+		f.unread++
+	}
+	f.follow(name)
+}
+
+// forget drops a node that is no longer listed.
+func (f *follower[T]) forget(name string) {
+	f.release(name)
+	if !f.nodes[name].known {
+		f.unread--
+	}
+	delete(f.nodes, name)
+	f.sorted = nil
+}
+
+// release ends what follow began, and forgets what is below.
+func (f *follower[T]) release(name string) {
+	at := f.nodes[name]
+	f.list(at, name, nil)
+	f.down -= len(at.suspended)
+	clear(at.suspended)
+	delete(f.gone, name)
+	f.bundle.Drop(f.path(name), event.Data)
+	f.bundle.Drop(f.path(name), event.Children)
+}
+
+// path returns the path of a node, as the subscriber would write it.
+func (f *follower[T]) path(name string) string {
+	switch {
+	case name == "":
+		return f.root
+	case f.root == "/":
+		return "/" + name
+	}
+	return f.root + "/" + name
+}
+
+// name returns the name of the node at path.
+func (f *follower[T]) name(path string) string {
+	switch {
+	case path == f.root:
+		return ""
+	case f.root == "/":
+		return path[1:]
+	}
+	return path[len(f.root)+1:]
+}
+
+// below returns the name of a child of a node.
+func below(name, child string) string {
+	if name == "" {
+		return child
+	}
+	return name + "/" + child
+}

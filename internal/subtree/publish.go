@@ -1,0 +1,61 @@
+package subtree
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// publish publishes what is known, if that may be shown and is news.
+func (f *follower[T]) publish(settled bool) {
+	if f.down > 0 {
+		if f.began && !f.hung {
+			f.hung = true
+			f.last = f.Suspend(f.last)
+			f.out.Publish(f.last)
+		}
+		return
+	}
+	if settled && f.unread == 0 && f.revive() {
+		return
+	}
+	// Whoever has added something just now must ask again.
+	if !f.listed || f.unread > 0 || f.Whole && !(settled && f.bundle.Settled()) {
+		return
+	}
+	f.put()
+}
+
+// revive follows anew what is listed and yet gone, and reports whether there is
+// such a thing. A node that is gone says nothing more, so if all else is settled
+// it is the listing that is right: the node has come back.
+func (f *follower[T]) revive() bool {
+	back := slices.Sorted(maps.Keys(f.gone))
+	for _, name := range back {
+		if f.nodes[name] != nil { // not forgotten with one above it
+			f.again(name)
+		}
+	}
+	return len(back) > 0
+}
+
+func (f *follower[T]) put() {
+	if !f.news && !f.hung {
+		return
+	}
+	if f.sorted == nil {
+		f.sorted = slices.SortedFunc(maps.Values(f.nodes), func(a, b *node) int { return cmp.Compare(a.Name, b.Name) })[1:]
+	}
+	nodes := make([]*Node, 0, len(f.sorted))
+	for _, at := range f.sorted {
+		if at.known && !at.gone() {
+			nodes = append(nodes, &at.Node)
+		}
+	}
+	now, news := f.Fold(nodes)
+	if news || f.hung || !f.began {
+		f.last = now
+		f.out.Publish(now)
+	}
+	f.began, f.news, f.hung = true, false, false
+}

@@ -1,0 +1,110 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// Find returns the member with this ID, and whether there is one. The answer comes
+// from one server, which may be a little behind the others. It ends when ctx does.
+func (g *Group) Find(ctx context.Context, id string) (Member, bool, error) {
+	fail := func(err error) (Member, bool, error) {
+		return Member{}, false, &coord.Error{Op: "find", Path: g.path(id), Err: err}
+	}
+	if err := g.check(id); err != nil {
+		return fail(err)
+	}
+	type node struct {
+		data []byte
+		stat *zk.Stat
+	}
+	n, err := coord.Read(ctx, g.c, func(conn *zk.Conn) (node, error) {
+		data, stat, err := conn.Get(g.c.FullPath(g.path(id)))
+		return node{data, stat}, err
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return Member{}, false, nil
+	case err != nil:
+		return fail(err)
+	case n.stat.EphemeralOwner == 0:
+		return Member{}, false, nil
+	}
+	return Member{id, n.data}, true, nil
+}
+
+// A Sighting is what is known of one member.
+type Sighting struct {
+	Member         // as it is or, if it is not there, as it last was
+	Present   bool // it is there
+	Suspended bool // the connection is down, and this is what was last known
+}
+
+// Follow follows the member with this ID until ctx ends: whether it is there, and
+// what it tells of itself. The stream ends with a [coord.Error] whose cause is
+// ctx's, or [coord.ErrClosed], or the ensemble's refusal.
+func (g *Group) Follow(ctx context.Context, id string) *event.Stream[Sighting] {
+	out, p := event.NewStream[Sighting]()
+	end := func(err error) { p.Close(&coord.Error{Op: "follow", Path: g.path(id), Err: err}) }
+	if err := g.check(id); err != nil {
+		end(err)
+		return out
+	}
+	ok := g.c.Go(func(context.Context) {
+		last := Sighting{Member: Member{ID: id}}
+		first := true
+		nodes := g.c.Watch(ctx, g.path(id), event.Data) // ends with ctx, and with the client
+		for snap := range nodes.All() {
+			now := last
+			now.Suspended = snap.Suspended
+			if !snap.Suspended {
+				if now.Present = snap.Exists && snap.EphemeralOwner != 0; now.Present {
+					now.Data = snap.Data
+				}
+			}
+			if first || now.Present != last.Present || now.Suspended != last.Suspended || !same(now.Member, last.Member) {
+				p.Publish(now)
+			}
+			first, last = false, now
+		}
+		end(errors.Unwrap(nodes.Err()))
+	})
+	if !ok {
+		end(coord.ErrClosed)
+	}
+	return out
+}
+
+// Await waits until there is a member with this ID, and returns it. It ends when
+// ctx does, with its cause.
+func (g *Group) Await(ctx context.Context, id string) (Member, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := g.Follow(ctx, id)
+	for m := range s.All() {
+		if m.Present && !m.Suspended {
+			return m.Member, nil
+		}
+	}
+	return Member{}, &coord.Error{Op: "await", Path: g.path(id), Err: errors.Unwrap(s.Err())}
+}
+
+// AwaitN waits until there are at least n members, and returns who is there then.
+// It ends when ctx does, with its cause.
+func (g *Group) AwaitN(ctx context.Context, n int) (View, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := g.Watch(ctx)
+	for v := range s.All() {
+		if len(v.Members) >= n && !v.Suspended {
+			return v, nil
+		}
+	}
+	return View{}, &coord.Error{Op: fmt.Sprintf("await %d members of", n), Path: g.dir, Err: errors.Unwrap(s.Err())}
+}

@@ -1,0 +1,196 @@
+package members
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+)
+
+// Join announces m and returns at once. The Hold is acquired when the member's
+// znode is there, and lost with the session, or with [coord.ErrDeleted] if somebody
+// deletes the znode. See [Group.Keep] for a membership that survives that.
+//
+// If the ID is somebody else's, the Hold ends with [ErrTaken]. A znode that a
+// former session of this client has left behind is replaced, in one transaction.
+//
+// ctx governs the joining, not the staying: canceled before the Hold is acquired,
+// it ends the attempt, and nothing is left behind. So the Hold must be released.
+func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
+	m.Data = bytes.Clone(m.Data)
+	return coord.NewHold(g.c, "join", g.path(m.ID), func(k *coord.Keeper) error {
+		if err := errors.Join(g.check(m.ID), checkData(m.Data)); err != nil {
+			return err
+		}
+		seat := &seat{k.Context().Done(), make(chan struct{})}
+		seeking, stop := seek(ctx, k)
+		defer stop()
+		if err := g.sit(seeking, m.ID, seat); err != nil {
+			return err
+		}
+		defer g.rise(m.ID, seat)
+		return g.stay(seeking, k, m.ID, newTelling(m.Data), nil)
+	})
+}
+
+// seek returns ctx with an end also when the cause of the end of k's Hold is
+// settled.
+func seek(ctx context.Context, k *coord.Keeper) (context.Context, func()) {
+	seeking, stop := context.WithCancelCause(ctx)
+	undo := context.AfterFunc(k.Context(), func() { stop(context.Cause(k.Context())) })
+	return seeking, func() { undo(); stop(nil) }
+}
+
+// A stay is one time that a member is in the group, in one session. One goroutine
+// owns it.
+type stay struct {
+	g     *Group
+	s     *coord.Session
+	k     *coord.Keeper
+	id    string
+	path  string // as the caller would write it
+	full  string
+	tells *telling
+	taken chan error // gets why the ID is taken, while that is waited for; nil: give up
+
+	asked bool  // a request to create the znode may have been carried out
+	gen   int   // of the data that the znode has
+	ours  int64 // the czxid of our znode, zero until it is known
+	stat  zk.Stat
+}
+
+// stay makes somebody a member, and returns the cause of the end of that.
+func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells *telling, taken chan error) error {
+	s, err := g.c.Await(seeking)
+	if err != nil {
+		return err
+	}
+	st := &stay{g: g, s: s, k: k, id: id, tells: tells, taken: taken}
+	st.path = g.path(id)
+	st.full = g.c.FullPath(st.path)
+	err = st.enter(seeking)
+	if err == nil {
+		err = k.Acquired(s, st.full, coord.Token(st.ours))
+	}
+	if err == nil {
+		tells.settle(st.gen, nil)
+		err = st.hold()
+	}
+	k.Quit(err)
+	if err := st.leave(); err != nil {
+		k.Leftover(err)
+	}
+	return err
+}
+
+// hold waits for the end, and returns its cause.
+func (st *stay) hold() error {
+	ctx, stop := context.WithCancel(st.k.Context())
+	defer stop()
+	own := st.g.c.Follow(ctx, st.path)
+	for {
+		select {
+		case snap := <-own.Updates():
+			// What the stream tells has been read after the znode was created.
+			if !snap.Suspended && snap.Czxid != st.ours {
+				return coord.ErrDeleted
+			}
+		case <-st.tells.fresh:
+			if err := st.tell(ctx); err != nil {
+				return err
+			}
+		case <-own.Done():
+			if ctx.Err() != nil { // released, or the session is over
+				return context.Cause(ctx)
+			}
+			return errors.Unwrap(own.Err())
+		}
+	}
+}
+
+// tell gives the znode the newest data. It returns an error only if that is the
+// end of the stay.
+func (st *stay) tell(ctx context.Context) error {
+	for {
+		data, gen := st.tells.data()
+		if gen == st.gen {
+			return nil
+		}
+		stat, err := coord.Retry(ctx, st.s, func(conn *zk.Conn) (*zk.Stat, error) {
+			return conn.Set(st.full, data, st.stat.Version)
+		})
+		switch {
+		case err == nil && stat.Czxid == st.ours:
+			st.stat, st.gen = *stat, gen
+			st.tells.settle(gen, nil)
+			return nil
+		case errors.Is(err, zk.ErrBadVersion):
+			// Our own earlier try, of which we have not heard, or somebody else's
+			// hand. In both cases what we say goes.
+			if err := st.look(ctx); err != nil {
+				return err
+			}
+			if st.stat.Czxid != st.ours {
+				return coord.ErrDeleted
+			}
+		case err == nil || errors.Is(err, zk.ErrNoNode):
+			return coord.ErrDeleted
+		case coord.Refused(err):
+			st.gen = gen // and stays a member, with the data it has
+			st.tells.settle(gen, err)
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// leave removes the znode if it is ours, unless the session is over.
+func (st *stay) leave() error {
+	if !st.asked {
+		return nil
+	}
+	// An end of the session ends this too, and of the client.
+	ctx := context.Background()
+	for {
+		if st.look(ctx) != nil || !st.mine() {
+			return nil
+		}
+		// The version is all that can be asked of a delete. It keeps us from
+		// deleting what somebody else has put there in the meantime if that has
+		// another one.
+		_, err := coord.Retry(ctx, st.s, func(conn *zk.Conn) (struct{}, error) {
+			return struct{}{}, conn.Delete(st.full, st.stat.Version)
+		})
+		switch {
+		case err == nil || errors.Is(err, zk.ErrNoNode) || !coord.Refused(err):
+			return nil
+		case !errors.Is(err, zk.ErrBadVersion):
+			return err
+		}
+	}
+}
+
+// mine reports whether the znode last looked at is ours.
+func (st *stay) mine() bool {
+	if st.ours != 0 {
+		return st.stat.Czxid == st.ours
+	}
+	return st.stat.EphemeralOwner == st.s.ID()
+}
+
+// look asks for the stat of the znode. If there is none it is zero.
+func (st *stay) look(ctx context.Context) error {
+	stat, err := coord.Retry(ctx, st.s, func(conn *zk.Conn) (*zk.Stat, error) {
+		_, stat, err := conn.Exists(st.full)
+		return stat, err
+	})
+	if err != nil {
+		return err
+	}
+	st.stat = *stat
+	return nil
+}
