@@ -13,6 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/lock"
+	"github.com/zkcoord/zkcoord/members"
 )
 
 const (
@@ -29,6 +30,7 @@ type contender struct {
 	client *coord.Client
 	store  *store
 	story  *story
+	there  *members.Membership
 	doomed atomic.Bool // the tour means it to lose the lock
 }
 

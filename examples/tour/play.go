@@ -14,18 +14,27 @@ import (
 
 // play is the story, chapter by chapter.
 func (s *script) play(ctx context.Context) error {
-	ada, ben, cleo, dan := s.cast[0], s.cast[1], s.cast[2], s.cast[3]
+	ada, ben, cleo, dan, eve := s.cast[0], s.cast[1], s.cast[2], s.cast[3], s.cast[4]
 	var adas, bens, cleos, dans turn
 	var bens1 *coord.Hold // the one that ben loses
 	heal := func() {}
 	cleosWish := wish{make(chan struct{})}
 	await := func(who *contender, what moment, why string) { s.story.await(ctx, who.name, what, why) }
+	seen := func(who *contender, there bool, why string) { s.fay.await(ctx, who.name, there, why) }
 
 	chapters := []struct {
 		title string
 		play  func()
 	}{{
-		"1. A free lock is had at once. The others queue, each behind one other.",
+		"1. All announce themselves. fay, who watches, sees them come.",
+		func() {
+			for _, who := range s.cast {
+				who.announce(ctx)
+				seen(who, true, "fay to see "+who.name)
+			}
+		},
+	}, {
+		"2. A free lock is had at once. The others queue, each behind one other.",
 		func() {
 			adas = s.start(ctx, ada)
 			await(ada, writes, "ada to have the lock")
@@ -38,15 +47,19 @@ func (s *script) play(ctx context.Context) error {
 			await(ada, writes, "ada to do some work")
 		},
 	}, {
-		"2. cleo's context is canceled while she waits: she leaves, from the middle.",
+		"3. cleo's context is canceled while she waits: she leaves, from the middle.",
 		func() {
 			cleos.end(errors.New("cleo had enough"))
 			await(dan, waits, "dan to see that cleo is out of the queue")
 			<-cleos.hold
+			if err := cleo.there.Leave(ctx); err != nil {
+				s.story.fail(err)
+			}
+			seen(cleo, false, "fay to see that cleo has gone")
 			await(ada, writes, "ada to do some work")
 		},
 	}, {
-		"3. ada's work is done. She releases, and the next has the lock.",
+		"4. ada's work is done. She releases, and the next has the lock.",
 		func() {
 			adas.end(errors.New("work done"))
 			await(ada, releases, "ada to stop her work")
@@ -55,7 +68,7 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, writes, "ben to work")
 		},
 	}, {
-		"4. A blip: ben's connection breaks, for half a second. He keeps the lock.",
+		"5. A blip: ben's connection breaks, for half a second. He keeps the lock.",
 		func() {
 			heal = ben.line.Cut()
 			await(ben, suspended, "ben to notice")
@@ -65,18 +78,21 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, writes, "ben to work on")
 		},
 	}, {
-		"5. A partition: from now on nothing reaches ben, and nothing comes from him.\n" +
-			"   He must be told LOST before anyone else can have the lock.",
+		"6. A partition: from now on nothing reaches ben, and nothing comes from him.\n" +
+			"   He must be told LOST before anyone else can have the lock. And eve is killed.",
 		func() {
 			ben.doomed.Store(true)
+			s.kill(eve)
 			heal = ben.line.Stall(coordtest.Both)
 			await(ben, suspended, "ben to notice the silence")
 			await(ben, lost, "the end of ben's lease")
 			await(dan, acquired, fmt.Sprintf("the server to give up ben's session, %v after its last word or later", s.site.timeout))
 			await(dan, writes, "dan to work")
+			seen(ben, false, "fay to see that ben is gone, with his session")
+			seen(eve, false, "fay to see that eve is gone, with her session")
 		},
 	}, {
-		"6. The partition heals. ben, as if he had slept through it all, writes.",
+		"7. The partition heals. ben, as if he had slept through it all, writes.",
 		func() {
 			bens1 = <-bens.hold
 			heal()
@@ -84,9 +100,10 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, refused, "ben to be back")
 			await(ben, refused, "the store to answer ben")
 			await(dan, writes, "dan to work")
+			seen(ben, true, "fay to see that ben is back")
 		},
 	}, {
-		"7. What is lost is over. ben asks anew, and waits for his turn.",
+		"8. What is lost is over. ben asks anew, and waits for his turn.",
 		func() {
 			bens = s.start(ctx, ben)
 			await(ben, waits, "ben to be in the queue")
@@ -98,9 +115,11 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, releases, "ben to stop his work")
 		},
 	}, {
-		"8. A lock that can be shared. ada and ben read together; cleo, who wants to\n" +
+		"9. A lock that can be shared. ada and ben read together; cleo, who wants to\n" +
 			"   write, waits for both, and dan, who wants to read and came later, for cleo.",
 		func() {
+			cleo.announce(ctx)
+			seen(cleo, true, "fay to see that cleo is back")
 			adas = s.share(ctx, ada, wish{})
 			await(ada, reading, "ada to read")
 			bens = s.share(ctx, ben, wish{})
@@ -116,7 +135,7 @@ func (s *script) play(ctx context.Context) error {
 			await(cleo, writing, "cleo's turn")
 		},
 	}, {
-		"9. cleo has written, and goes on as a reader, with nobody in between who\n" +
+		"10. cleo has written, and goes on as a reader, with nobody in between who\n" +
 			"   writes. dan reads with her; ada, who wants to write, waits for both.",
 		func() {
 			adas = s.share(ctx, ada, wish{make(chan struct{})})

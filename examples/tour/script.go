@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/members"
 )
 
 const (
@@ -32,7 +33,7 @@ type tour struct {
 
 // run tells the story, and returns what went wrong.
 func (t *tour) run(ctx context.Context) (err error) {
-	fmt.Fprintf(t.out, "Four contenders, each with its own session, queue for one lock.\nServer: %s\n", t.where)
+	fmt.Fprintf(t.out, "Four contenders, each with its own session, queue for one lock. eve is only\nthere, and fay watches who is.\nServer: %s\n", t.where)
 	site, err := t.build(ctx)
 	if err != nil {
 		return err
@@ -44,12 +45,16 @@ func (t *tour) run(ctx context.Context) (err error) {
 	defer cancel()
 	s := &script{tour: t, site: site, story: newStory(t.out, t.colors), store: new(store)}
 	defer s.end()
-	for i, name := range []string{"ada", "ben", "cleo", "dan"} {
+	for i, name := range []string{"ada", "ben", "cleo", "dan", "eve"} {
 		if s.cast[i], err = s.join(ctx, name); err != nil {
 			return err
 		}
 	}
 	s.story.start = time.Now() // connecting is no part of it
+	s.fay = &onlooker{name: "fay", story: s.story, change: make(chan struct{})}
+	watching, stop := context.WithCancelCause(ctx)
+	s.ends = append(s.ends, func() { stop(errors.New("the tour is over")) })
+	s.turns.Go(func() { s.fay.watch(watching, members.New(site.client, site.chroot+workers)) })
 	if err := s.play(ctx); err != nil {
 		return err
 	}
@@ -64,7 +69,8 @@ type script struct {
 	site  *site
 	story *story
 	store *store
-	cast  [4]*contender
+	cast  [5]*contender
+	fay   *onlooker
 	ends  []func() // to be done before the curtain falls
 	turns sync.WaitGroup
 }

@@ -30,6 +30,8 @@ const (
 	reading    moment = "READING"
 	writing    moment = "WRITING"
 	downgrades moment = "downgrades"
+
+	sees moment = "sees"
 )
 
 // A note is one line of the story.

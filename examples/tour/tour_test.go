@@ -75,6 +75,11 @@ func check(t *testing.T, out string) {
 		`dan   waits +behind cleo\n`,
 		`dan   READING +token \d+, together with cleo\n`,
 		`\.\.\. waiting for the server to give up ben's session`,
+		`fay   sees +ada ben cleo dan eve\n`,
+		`fay   sees +ada ben dan eve, and no longer cleo\n`,
+		`fay   sees .*and no longer .*eve\n`,
+		`fay   sees +ada ben dan\n`,
+		`fay   sees +ada ben cleo dan\n`,
 		`All as promised, in [\d.]+ s\. LOST came [\d.]+ ms before the next ACQUIRED\.\n\z`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {

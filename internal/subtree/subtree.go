@@ -5,6 +5,7 @@ package subtree
 
 import (
 	"context"
+	"errors"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -38,6 +39,10 @@ type Recipe[T any] struct {
 	Suspend func(last T) T
 }
 
+// errExit is why a stream ends whose goroutine a function of the program has
+// ended.
+var errExit = errors.New("subtree: a function called runtime.Goexit")
+
 // Watch follows what is below path until ctx ends or c is closed.
 func Watch[T any](ctx context.Context, c *coord.Client, path string, r Recipe[T]) *event.Stream[T] {
 	out, p := event.NewStream[T]()
@@ -53,8 +58,12 @@ func Watch[T any](ctx context.Context, c *coord.Client, path string, r Recipe[T]
 	ok := c.Go(func(life context.Context) {
 		f := &follower[T]{Recipe: r, root: path, out: p, bundle: c.Bundle(),
 			nodes: map[string]*node{"": {}}, gone: make(map[string]*node)}
-		defer f.bundle.Close()
-		end(f.run(ctx, life))
+		err := errExit
+		defer func() {
+			f.bundle.Close()
+			end(err)
+		}()
+		err = f.run(ctx, life)
 	})
 	if !ok {
 		end(coord.ErrClosed)

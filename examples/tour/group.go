@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/members"
+)
+
+const workers = "/workers" // where those who are there announce themselves
+
+// An onlooker only watches who is there, and tells it.
+type onlooker struct {
+	name  string
+	story *story
+
+	mu     sync.Mutex
+	view   members.View
+	change chan struct{} // closed and replaced when view changes
+}
+
+// watch tells of each change until ctx ends.
+func (o *onlooker) watch(ctx context.Context, g *members.Group) {
+	views := g.Watch(ctx)
+	for view := range views.All() {
+		o.mu.Lock()
+		_, left, _ := members.Diff(o.view, view)
+		o.view = view
+		close(o.change)
+		o.change = make(chan struct{})
+		o.mu.Unlock()
+		text := ids(view.Members)
+		if len(left) > 0 {
+			text += ", and no longer " + ids(left)
+		}
+		o.story.say(o.name, sees, "%s", text)
+	}
+	if ctx.Err() == nil {
+		o.story.fail(views.Err())
+	}
+}
+
+func ids(list []members.Member) string {
+	if len(list) == 0 {
+		return "nobody"
+	}
+	names := make([]string, len(list))
+	for i, m := range list {
+		names[i] = m.ID
+	}
+	return strings.Join(names, " ")
+}
+
+// await waits until id is there, or is not, as o sees it.
+func (o *onlooker) await(ctx context.Context, id string, there bool, why string) {
+	progress := time.NewTicker(time.Second)
+	defer progress.Stop()
+	for o.story.failure() == nil {
+		o.mu.Lock()
+		_, is := o.view.Member(id)
+		change := o.change
+		o.mu.Unlock()
+		if is == there {
+			return
+		}
+		select {
+		case <-change:
+		case <-progress.C:
+			o.story.aside("... waiting for " + why)
+		case <-ctx.Done():
+			o.story.fail(fmt.Errorf("%w, while waiting for %s", context.Cause(ctx), why))
+		}
+	}
+}
+
+// announce has c be one of those who are there, for as long as its program runs.
+func (c *contender) announce(ctx context.Context) {
+	c.there = members.New(c.client, workers).Keep(ctx, members.Member{ID: c.name})
+}
+
+// kill ends c's program without a goodbye: the ensemble hears no more of it.
+func (s *script) kill(c *contender) {
+	c.line.Stall(coordtest.Both) // for good
+	s.turns.Go(func() { c.client.Close() })
+}
