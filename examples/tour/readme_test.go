@@ -9,7 +9,10 @@ import (
 
 // The programs in the README are those of the examples, which are compiled and run.
 func TestReadme(t *testing.T) {
-	examples := flat(t, "../../lock/example_test.go") + flat(t, "../../rwlock/example_test.go") + flat(t, "../../coord/example_test.go")
+	var examples string
+	for _, name := range []string{"lock", "rwlock", "members", "coord"} {
+		examples += flat(t, "../../"+name+"/example_test.go")
+	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(flat(t, "../../README.md"), -1)
 	if len(blocks) < 4 {
 		t.Fatalf("%d blocks of Go", len(blocks))
