@@ -1,0 +1,55 @@
+package event_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// What is read on a new connection is of one moment only once the server knows of
+// the watches: until then it could let a change pass without a word.
+func TestSettledOnlyWhenRearmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &puppet{t: t, calls: make(chan call, 100)}
+		l := event.NewLoop(p)
+		l.Resume(true)
+		b := l.Bundle(func(path string) string { return path })
+		settled := func(want bool, what string) {
+			t.Helper()
+			synctest.Wait()
+			if _, got := b.Take(); got != want {
+				t.Errorf("%s: settled %v", what, got)
+			}
+		}
+		b.Add("/a", event.Data, true)
+		settled(false, "before anything was read")
+		p.expect("GetW /a")(5)
+		settled(true, "read, with a watch")
+		l.Suspend()
+		settled(false, "without a connection")
+		l.Resume(false)
+		p.expect("Exists /a")(5)
+		settled(false, "read anew, while the server may not know of the watch")
+		l.Rearmed(nil, []string{"/a"}, nil)
+		settled(false, "another kind of watch was taken over")
+		l.Rearmed([]string{"/a"}, nil, nil)
+		settled(true, "the watch was taken over")
+		l.Resume(false)
+		p.expect("Exists /a")(5)
+		l.Event(zk.Event{Type: zk.EventNodeDataChanged, Path: "/a"}) // by which the server used up the watch
+		reply := p.expect("GetW /a")
+		settled(false, "changed, and not read")
+		reply(6)
+		settled(true, "read, with a watch made on this connection")
+		l.Resume(true)
+		reply = p.expect("GetW /a")
+		settled(false, "in a new session")
+		reply(6)
+		settled(true, "in a new session, read")
+		b.Close()
+		l.Close(errEnd)
+	})
+}
