@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/lock"
@@ -19,7 +20,8 @@ import (
 const (
 	dir    = "/lock"                // where the contenders queue
 	report = "/report"              // what the lock guards: a znode
-	pace   = 400 * time.Millisecond // of the work
+	pace   = "/pace"                // a setting: the milliseconds from one piece of work to the next
+	slow   = 400 * time.Millisecond // what it is without one
 )
 
 // A contender stands for one program of several. It has a session of its own,
@@ -31,7 +33,8 @@ type contender struct {
 	store  *store
 	story  *story
 	there  *members.Membership
-	doomed atomic.Bool // the tour means it to lose the lock
+	pace   atomic.Int64 // a time.Duration, as set
+	doomed atomic.Bool  // the tour means it to lose the lock
 }
 
 func (c *contender) say(what moment, format string, args ...any) {
@@ -44,6 +47,7 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 	c.say(asks, "for the lock")
 	hold := lock.New(c.client, dir, lock.Label(c.name)).Acquire(ctx)
 	queue := lock.New(c.client, dir).Watch(ctx)
+	paces := config.Watch(ctx, c.client, pace, config.JSON[int])
 	state, changed := c.client.State()
 	acquired, over := hold.Acquired(), hold.Done()
 	var stop <-chan struct{} // nil, and so never ready, until we hold
@@ -62,6 +66,11 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 			behind = before(line, c.name)
 			if acquired != nil && behind != "" && behind != was {
 				c.say(waits, "behind %s", behind)
+			}
+		case set := <-paces.Updates():
+			was := c.pace.Swap(int64(paceOf(set)))
+			if acquired == nil && was != c.pace.Load() {
+				c.say(adjusts, "to a piece of work each %v, in the same select", paceOf(set))
 			}
 		case <-changed:
 			was := state
@@ -91,6 +100,14 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 	}
 }
 
+// paceOf returns the last good setting.
+func paceOf(set config.Update[int]) time.Duration {
+	if set.Mzxid == 0 {
+		return slow
+	}
+	return time.Duration(set.Value) * time.Millisecond
+}
+
 // before returns the label of the contender before name, or "".
 func before(line []lock.Contender, name string) string {
 	for i, who := range line {
@@ -112,7 +129,7 @@ func (c *contender) work(ctx context.Context, hold *coord.Hold) {
 		}
 		c.say(writes, "%s with guard, store with token %d", report, hold.Token())
 		select {
-		case <-time.After(pace):
+		case <-time.After(time.Duration(c.pace.Load())):
 		case <-ctx.Done():
 			return
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
@@ -68,7 +69,25 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, writes, "ben to work")
 		},
 	}, {
-		"5. A blip: ben's connection breaks, for half a second. He keeps the lock.",
+		"5. A setting changes while ben works: dan, who waits, doubles the pace.",
+		func() {
+			ms, err := config.Modify(ctx, dan.client, pace, config.JSON[int], config.EncodeJSON[int], func(ms int) (int, error) {
+				if ms == 0 { // never set
+					ms = int(slow.Milliseconds())
+				}
+				return ms / 2, nil
+			})
+			if err != nil {
+				s.story.fail(err)
+				return
+			}
+			dan.say(sets, "%s to %d ms", pace, ms)
+			await(ben, adjusts, "ben to see it")
+			await(ben, writes, "ben to work on")
+			await(ben, writes, "ben to work on")
+		},
+	}, {
+		"6. A blip: ben's connection breaks, for half a second. He keeps the lock.",
 		func() {
 			heal = ben.line.Cut()
 			await(ben, suspended, "ben to notice")
@@ -78,7 +97,7 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, writes, "ben to work on")
 		},
 	}, {
-		"6. A partition: from now on nothing reaches ben, and nothing comes from him.\n" +
+		"7. A partition: from now on nothing reaches ben, and nothing comes from him.\n" +
 			"   He must be told LOST before anyone else can have the lock. And eve is killed.",
 		func() {
 			ben.doomed.Store(true)
@@ -92,7 +111,7 @@ func (s *script) play(ctx context.Context) error {
 			seen(eve, false, "fay to see that eve is gone, with her session")
 		},
 	}, {
-		"7. The partition heals. ben, as if he had slept through it all, writes.",
+		"8. The partition heals. ben, as if he had slept through it all, writes.",
 		func() {
 			bens1 = <-bens.hold
 			heal()
@@ -103,7 +122,7 @@ func (s *script) play(ctx context.Context) error {
 			seen(ben, true, "fay to see that ben is back")
 		},
 	}, {
-		"8. What is lost is over. ben asks anew, and waits for his turn.",
+		"9. What is lost is over. ben asks anew, and waits for his turn.",
 		func() {
 			bens = s.start(ctx, ben)
 			await(ben, waits, "ben to be in the queue")
@@ -115,7 +134,7 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, releases, "ben to stop his work")
 		},
 	}, {
-		"9. A lock that can be shared. ada and ben read together; cleo, who wants to\n" +
+		"10. A lock that can be shared. ada and ben read together; cleo, who wants to\n" +
 			"   write, waits for both, and dan, who wants to read and came later, for cleo.",
 		func() {
 			cleo.announce(ctx)
@@ -135,7 +154,7 @@ func (s *script) play(ctx context.Context) error {
 			await(cleo, writing, "cleo's turn")
 		},
 	}, {
-		"10. cleo has written, and goes on as a reader, with nobody in between who\n" +
+		"11. cleo has written, and goes on as a reader, with nobody in between who\n" +
 			"   writes. dan reads with her; ada, who wants to write, waits for both.",
 		func() {
 			adas = s.share(ctx, ada, wish{make(chan struct{})})

@@ -87,7 +87,9 @@ func (s *script) join(ctx context.Context, name string) (*contender, error) {
 		line.Close()
 		return nil, err
 	}
-	return &contender{name: name, line: line, client: client, store: s.store, story: s.story}, nil
+	c := &contender{name: name, line: line, client: client, store: s.store, story: s.story}
+	c.pace.Store(int64(slow))
+	return c, nil
 }
 
 // A turn is one run of a contender.

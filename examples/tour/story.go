@@ -31,7 +31,9 @@ const (
 	writing    moment = "WRITING"
 	downgrades moment = "downgrades"
 
-	sees moment = "sees"
+	sees    moment = "sees"
+	sets    moment = "sets"
+	adjusts moment = "adjusts"
 )
 
 // A note is one line of the story.

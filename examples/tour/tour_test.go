@@ -75,6 +75,8 @@ func check(t *testing.T, out string) {
 		`dan   waits +behind cleo\n`,
 		`dan   READING +token \d+, together with cleo\n`,
 		`\.\.\. waiting for the server to give up ben's session`,
+		`dan   sets +/pace to 200 ms\n`,
+		`ben   adjusts +to a piece of work each 200ms, in the same select\n`,
 		`fay   sees +ada ben cleo dan eve\n`,
 		`fay   sees +ada ben dan eve, and no longer cleo\n`,
 		`fay   sees .*and no longer .*eve\n`,

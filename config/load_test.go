@@ -1,0 +1,122 @@
+package config_test
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/locktest"
+)
+
+// A record is a value of 1 KiB.
+type record struct {
+	N   int
+	Pad string
+}
+
+// TestLoad: while a value of 1 KiB is changed 200 times a second, 50 clients follow
+// it, each with a reader and with one that never reads. No stream goes backwards,
+// all end on the last value, and what they need does not grow. (R55.)
+func TestLoad(t *testing.T) {
+	const watchers, rate = 50, 200
+	long := 10 * time.Second
+	if locktest.Stress {
+		long = time.Minute
+	}
+	servers := ensemble.Shared(t).Servers()
+	dial := func() *coord.Client {
+		c, err := coord.Dial(bg, servers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	path := own() + "/record"
+	pad := strings.Repeat("x", 1<<10-len(`{"N":12345,"Pad":""}`))
+	var streams []*event.Stream[config.Update[record]]
+	var readers sync.WaitGroup
+	var updates atomic.Int64
+	for range watchers {
+		c := dial()
+		read := config.Watch(t.Context(), c, path, config.JSON[record])
+		streams = append(streams, read, config.Watch(t.Context(), c, path, config.JSON[record]))
+		readers.Go(func() {
+			var last config.Update[record]
+			for u := range read.All() {
+				updates.Add(1)
+				if u.Mzxid < last.Mzxid || u.Version < last.Version || u.Value.N < last.Value.N {
+					t.Errorf("%+v after %+v", u, last)
+				}
+				last = u
+			}
+		})
+		t.Cleanup(func() {
+			c.Close()
+			readers.Wait()
+		})
+	}
+	writer := dial()
+	n := 0
+	began := time.Now()
+	next := func(until time.Duration) {
+		for ; time.Since(began) < until; n++ {
+			<-time.After(time.Until(began.Add(time.Duration(n) * time.Second / rate)))
+			_, err := config.Modify(t.Context(), writer, path, config.JSON[record], config.EncodeJSON, func(r record) (record, error) {
+				return record{r.N + 1, pad}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	next(long / 5)
+	early := heap()
+	next(long)
+	late := heap()
+	spent := time.Since(began)
+	last := record{n, pad}
+	deadline := time.After(10 * time.Second)
+	for i, s := range streams {
+		for tick := time.NewTicker(5 * time.Millisecond); ; {
+			u, _ := s.Latest()
+			if u.Value == last && u.Err == nil && !u.Suspended {
+				tick.Stop()
+				break
+			}
+			select {
+			case <-tick.C:
+			case <-deadline:
+				t.Fatalf("stream %d ends on %+v, and not on %d", i, u, n)
+			}
+		}
+	}
+	t.Logf("%d changes in %v, %.0f a second; %d updates read by %d; all on the last value %v later; heap %d KiB, then %d KiB",
+		n, spent.Round(time.Millisecond), float64(n)/spent.Seconds(), updates.Load(), watchers,
+		(time.Since(began) - spent).Round(time.Millisecond), early>>10, late>>10)
+	if late > early+4<<20 {
+		t.Errorf("the heap has grown from %d to %d bytes", early, late)
+	}
+	for i, s := range streams {
+		if i%2 == 1 {
+			if u := <-s.Updates(); u.Value != last { // who has never read before finds the newest
+				t.Errorf("stream %d, never read: %+v", i, u)
+			}
+		}
+	}
+}
+
+// heap returns how many bytes are in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

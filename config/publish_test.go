@@ -1,0 +1,252 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// numbers publishes.
+func (w *world) numbers(values map[string]int, remove ...string) error {
+	return config.Publish(bg, w.c, "/app", values, encodeNumber, remove...)
+}
+
+// publishings are what Publish must do. In each the name says what is guaranteed.
+var publishings = []struct {
+	name string
+	run  func(w *world)
+}{
+	{"it creates, replaces and removes, in one transaction", func(w *world) {
+		w.must(w.numbers(map[string]int{"a": 1, "db/host": 2, "db/port": 3}))
+		var seen [3]*zk.Stat
+		w.must(w.numbers(map[string]int{"a": 4, "db/host": 5, "new/b": 6}, "db/port", "none", "no/such", "none"))
+		for i, x := range []struct{ path, want string }{{"/app/a", "4"}, {"/app/db/host", "5"}, {"/app/new/b", "6"}} {
+			if got := w.get(x.path); got != x.want {
+				w.Errorf("%s is %s, want %s", x.path, got, x.want)
+			}
+			_, seen[i], _ = w.op.Get(x.path)
+		}
+		if w.get("/app/db/port") != "nothing" || w.get("/app/none") != "nothing" {
+			w.Errorf("not removed:\n%s", w.Tree())
+		}
+		if seen[0].Mzxid != seen[1].Mzxid || seen[1].Mzxid != seen[2].Mzxid {
+			w.Errorf("transactions %d, %d, %d", seen[0].Mzxid, seen[1].Mzxid, seen[2].Mzxid)
+		}
+		for _, dir := range []string{"/app", "/app/db", "/app/new"} {
+			if _, stat, err := w.op.Get(dir); err != nil || stat.EphemeralOwner != 0 || stat.Version != 0 {
+				w.Errorf("%s: %+v, %v", dir, stat, err)
+			}
+		}
+	}},
+	{"it looks at what is there now, and not at what its server knew a moment ago", func(w *world) {
+		w.must(w.numbers(map[string]int{"a": 1, "b": 1}))
+		var requests []string
+		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.N > 0 {
+				requests = append(requests, f.Op)
+			}
+			return coordtest.Pass
+		})
+		w.must(w.numbers(map[string]int{"a": 2}, "b"))
+		if want := []string{"sync", "exists", "exists", "multi"}; !slices.Equal(requests, want) {
+			w.Errorf("requests %q, want %q", requests, want)
+		}
+	}},
+	{"a key may have keys below it, made or removed at once", func(w *world) {
+		w.must(w.numbers(map[string]int{"a": 1, "a/b": 2, "a/b/c": 3}))
+		if w.get("/app/a") != "1" || w.get("/app/a/b") != "2" || w.get("/app/a/b/c") != "3" {
+			w.Errorf("stored\n%s", w.Tree())
+		}
+		err := w.numbers(nil, "a/b")
+		w.wants(err, "publish", "/app", zk.ErrNotEmpty)
+		if !strings.Contains(err.Error(), `"a/b"`) {
+			w.Errorf("%v does not say which", err)
+		}
+		w.must(w.numbers(map[string]int{"a": 4}, "a/b", "a/b/c"))
+		if w.get("/app/a") != "4" || w.get("/app/a/b") != "nothing" {
+			w.Errorf("stored\n%s", w.Tree())
+		}
+	}},
+	{"what a key is below can be given a value later, and keeps it when it has nothing below", func(w *world) {
+		w.must(w.numbers(map[string]int{"db/host": 1}))
+		w.must(w.numbers(map[string]int{"db": 2}, "db/host"))
+		time.Sleep(time.Hour) // of the bubble: the server removes containers meanwhile
+		w.Reap()
+		if w.get("/app/db") != "2" {
+			w.Errorf("stored\n%s", w.Tree())
+		}
+	}},
+	{"nothing is done by a refused one", func(w *world) {
+		w.must(w.numbers(map[string]int{"a": 1, "z/y": 1}))
+		_, err := w.op.Create("/app/m", []byte("1"), 0, zk.WorldACL(zk.PermRead))
+		w.must(err)
+		w.wants(w.numbers(map[string]int{"a": 2, "m": 2}), "publish", "/app", zk.ErrNoAuth)
+		w.wants(w.numbers(map[string]int{"a": 2}, "z"), "publish", "/app", zk.ErrNotEmpty)
+		err = w.numbers(map[string]int{"a": 2, "m/n": 2})
+		w.wants(err, "publish", "/app", zk.ErrNoAuth)
+		if !strings.Contains(err.Error(), `"m/n"`) {
+			w.Errorf("%v does not say which", err)
+		}
+		if w.get("/app/a") != "1" {
+			w.Errorf("stored\n%s", w.Tree())
+		}
+	}},
+	{"what others create or remove in between makes it look again", func(w *world) {
+		w.must(w.numbers(map[string]int{"a": 1, "b": 1, "c": 1}))
+		for _, meddle := range []func(){
+			func() { w.delete("/app/a") },
+			func() { w.create("/app/d", "9") },
+			func() { w.delete("/app/c") },
+		} {
+			met := false
+			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if !met && f.Op == "multi" && f.Dir == coordtest.ToServer {
+					met = true
+					meddle()
+				}
+				return coordtest.Pass
+			})
+			w.must(w.numbers(map[string]int{"a": 2, "b": 2, "d": 2}, "c"))
+			for path, want := range map[string]string{"/app/a": "2", "/app/b": "2", "/app/c": "nothing", "/app/d": "2"} {
+				if got := w.get(path); got != want {
+					w.Errorf("%s is %s, want %s", path, got, want)
+				}
+			}
+			w.link.OnFrame(nil)
+			w.must(w.numbers(map[string]int{"a": 1, "b": 1, "c": 1}, "d"))
+		}
+	}},
+	{"a lost answer or request is made good, and what others store meanwhile stays (R60)", func(w *world) {
+		w.must(w.numbers(map[string]int{"a": 0}))
+		for i, x := range []struct {
+			dir    coordtest.Direction
+			action coordtest.Action
+			want   string // the other stores after the server has got the request, or before
+		}{
+			{coordtest.ToServer, coordtest.HangUp, "1"},
+			{coordtest.ToClient, coordtest.HangUp, "other"},
+			{coordtest.ToServer, coordtest.Drop, "1"},
+			{coordtest.ToClient, coordtest.Drop, "other"},
+		} {
+			met := false
+			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if !met && f.Op == "multi" && f.Dir == x.dir {
+					met = true
+					w.set("/app/a", "other")
+					return x.action
+				}
+				return coordtest.Pass
+			})
+			w.must(w.numbers(map[string]int{"a": 1, fmt.Sprint("k", i): 1}))
+			if got := w.get("/app/a"); got != x.want {
+				w.Errorf("case %d: stored %s, want %s", i, got, x.want)
+			}
+		}
+	}},
+	{"what can not be right is refused at once", func(w *world) {
+		w.link.Cut() // nothing is asked
+		for _, key := range []string{"", "/a", "a/", "a//b", "..", "a/./b", "\xff", "a\x00", strings.Repeat("k", 17<<10)} {
+			w.wants(w.numbers(map[string]int{key: 1}), "publish", "/app", coord.ErrInvalidPath)
+			w.wants(w.numbers(map[string]int{"a": 1}, key), "publish", "/app", coord.ErrInvalidPath)
+		}
+		w.wants(w.numbers(map[string]int{"a": 1, "b": 2}, "b"), "publish", "/app", nil)
+		w.wants(config.Publish(bg, w.c, "app", map[string]int{"a": 1}, encodeNumber), "publish", "app", coord.ErrInvalidPath)
+		w.wants(config.Publish[int](bg, w.c, "/app", nil, nil), "publish", "/app", nil)
+		big := strings.Repeat("x", coord.MaxData/2+1)
+		w.wants(config.Publish(bg, w.c, "/app", map[string]string{"a": big, "b": big}, config.EncodeText), "publish", "/app", nil)
+		many := make(map[string]string)
+		for i := range 20_000 {
+			many[fmt.Sprint("key-", i)] = ""
+		}
+		w.wants(config.Publish(bg, w.c, "/app", many, config.EncodeText), "publish", "/app", nil)
+		w.wants(config.Publish(bg, w.c, "/app", map[string]string{"a": "\xff"}, config.EncodeText), "encode", "/app/a", nil)
+		w.wants(config.Publish(bg, w.c, "/app", map[string]int{"a": 1}, func(int) ([]byte, error) { panic("no") }), "encode", "/app/a", nil)
+	}},
+	{"as much as is let pass can be stored", func(w *world) {
+		big := strings.Repeat("x", coord.MaxData)
+		w.must(config.Publish(bg, w.c, "/app", map[string]string{"a": big}, config.EncodeText))
+		many := make(map[string]string)
+		for i := range 9_000 {
+			many[fmt.Sprint("key-", i)] = ""
+		}
+		w.must(config.Publish(bg, w.c, "/app", many, config.EncodeText))
+		names, _, err := w.op.Children("/app")
+		w.must(err)
+		if w.get("/app/a") != big || len(names) != 9_001 {
+			w.Errorf("%d stored", len(names))
+		}
+	}},
+	{"nothing to do is no error", func(w *world) {
+		w.must(w.numbers(nil))
+		w.must(w.numbers(nil, "a", "b/c"))
+		if tree := w.Tree(); strings.Contains(tree, "app") {
+			w.Errorf("made\n%s", tree)
+		}
+	}},
+	{"below the root", func(w *world) {
+		w.must(config.Publish(bg, w.c, "/", map[string]int{"a": 1, "b/c": 2}, encodeNumber))
+		if w.get("/a") != "1" || w.get("/b/c") != "2" {
+			w.Errorf("stored\n%s", w.Tree())
+		}
+	}},
+	{"of many who publish at once none is mixed with another", func(w *world) {
+		var clients []*coord.Client
+		for range 4 {
+			c, _ := w.dial(nil)
+			clients = append(clients, c)
+		}
+		var wg sync.WaitGroup
+		for i, c := range clients {
+			wg.Go(func() {
+				for j := range 20 {
+					n := 100*i + j
+					values := map[string]int{"a": n, "b/c": n, "d": n}
+					if j%3 == 0 {
+						delete(values, "d")
+						w.must(config.Publish(bg, c, "/app", values, encodeNumber, "d"))
+						continue
+					}
+					w.must(config.Publish(bg, c, "/app", values, encodeNumber))
+				}
+			})
+		}
+		wg.Wait()
+		if a, b, d := w.get("/app/a"), w.get("/app/b/c"), w.get("/app/d"); a != b || d != a && d != "nothing" {
+			w.Errorf("stored %s, %s and %s", a, b, d)
+		}
+	}},
+	{"it ends with ctx at once while cut off (R61), with the client, and goes on in the next session", func(w *world) {
+		heal := w.link.Stall(coordtest.Both)
+		w.await(w.c, coord.Suspended)
+		cause := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(bg, T/10, cause)
+		defer cancel()
+		began := time.Now()
+		err := config.Publish(ctx, w.c, "/app", map[string]int{"a": 1}, encodeNumber)
+		w.wants(err, "publish", "/app", cause)
+		if errors.Is(err, config.ErrUnknown) || time.Since(began) != T/10 {
+			w.Errorf("%v after %v", err, time.Since(began))
+		}
+		time.AfterFunc(2*T, heal)
+		w.must(w.numbers(map[string]int{"a": 1}))
+		w.must(w.c.Close())
+		w.wants(w.numbers(map[string]int{"a": 1}), "publish", "/app", coord.ErrClosed)
+	}},
+}
+
+func TestPublish(t *testing.T) {
+	for _, x := range publishings {
+		t.Run(x.name, func(t *testing.T) { bubble(t, x.run) })
+	}
+}

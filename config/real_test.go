@@ -1,0 +1,166 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+)
+
+// TestReal does on a real server what the other tests do on the one in the process:
+// it is about what servers answer.
+func TestReal(t *testing.T) {
+	servers := ensemble.Shared(t).Servers()
+	dial := func(opts *coord.Options) *coord.Client {
+		c, err := coord.Dial(bg, servers, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := coordtest.NewLink(nil)
+	t.Cleanup(link.Close)
+	root := own()
+	opts := coord.Options{Chroot: root, Dial: link.Dial}
+	c, op := dial(&opts), dial(nil)
+	publish := func(values map[string]int, remove ...string) error {
+		return config.Publish(bg, c, "/app", values, encodeNumber, remove...)
+	}
+	get := func(path string) string {
+		t.Helper()
+		data, _, err := op.Conn().Get(root + path)
+		if err == zk.ErrNoNode {
+			return "nothing"
+		}
+		must(err)
+		return string(data)
+	}
+	lose := func(action coordtest.Action, dir coordtest.Direction) {
+		link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Op != "multi" || f.Dir != dir {
+				return coordtest.Pass
+			}
+			link.OnFrame(nil)
+			return action
+		})
+	}
+
+	// Changes, with every way of losing one. (R60.)
+	want := 0
+	for range 2 {
+		for _, action := range []coordtest.Action{coordtest.Pass, coordtest.HangUp, coordtest.PassAndHangUp} {
+			for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
+				lose(action, dir)
+				n, err := add(bg, c, "/deep/down/n")
+				must(err)
+				if want++; n != want || get("/deep/down/n") != fmt.Sprint(want) {
+					t.Fatalf("returned %d, stored %s, want %d", n, get("/deep/down/n"), want)
+				}
+			}
+		}
+		must(op.Conn().Delete(root+"/deep/down/n", -1))
+		want = 0
+	}
+
+	// A stream sees a delete and a create with the same version. (R31.)
+	s := config.Watch(t.Context(), c, "/n", number)
+	next := func(want string) {
+		t.Helper()
+		for deadline := time.After(20 * time.Second); ; {
+			select {
+			case u := <-s.Updates():
+				if say(u) == want {
+					return
+				}
+				t.Logf("%s on the way to %s", say(u), want)
+			case <-s.Done():
+				t.Fatal(s.Err())
+			case <-deadline:
+				t.Fatalf("not %s", want)
+			}
+		}
+	}
+	next("none missing")
+	for i := range 3 {
+		link.OnFrame(nil)
+		_, err := op.Conn().Create(root+"/n", []byte(fmt.Sprint(i)), 0, zk.WorldACL(zk.PermAll))
+		must(err)
+		next(fmt.Sprintf("%d v0", i))
+		link.Reset()
+		must(op.Conn().Delete(root+"/n", -1))
+	}
+	next("2 v0 missing")
+
+	// Several at once.
+	must(publish(map[string]int{"a": 1, "a/b": 2, "db/host": 3}))
+	err := publish(map[string]int{"db/host": 4, "new/k": 4}, "a")
+	if !errors.Is(err, zk.ErrNotEmpty) || !strings.Contains(err.Error(), `"a"`) || get("/app/db/host") != "3" {
+		t.Errorf("%v; stored %s", err, get("/app/db/host"))
+	}
+	for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
+		lose(coordtest.HangUp, dir)
+		must(publish(map[string]int{"db/host": 5}, "a", "a/b", "none"))
+		if get("/app/db/host") != "5" || get("/app/a") != "nothing" {
+			t.Errorf("stored %s, %s", get("/app/db/host"), get("/app/a"))
+		}
+	}
+
+	// As much as is let pass.
+	big := strings.Repeat("x", coord.MaxData)
+	must(config.Publish(bg, c, "/big", map[string]string{"a": big}, config.EncodeText))
+	many := make(map[string]string)
+	for i := range 9_000 {
+		many[fmt.Sprint("key-", i)] = ""
+	}
+	must(config.Publish(bg, c, "/many", many, config.EncodeText))
+	names, _, err := op.Conn().Children(root + "/many")
+	must(err)
+	if len(names) != len(many) || len(get("/big/a")) != len(big) {
+		t.Errorf("%d keys stored", len(names))
+	}
+	var gone []string
+	for key := range many {
+		gone = append(gone, key)
+	}
+	must(config.Publish(bg, c, "/many", nil, config.EncodeText, gone...))
+
+	// Without marks.
+	auth := []coord.Auth{{Scheme: "digest", Credential: []byte("ada:lovelace")}}
+	acl := zk.DigestACL(zk.PermAll, "ada", "lovelace")
+	owner := dial(&coord.Options{Chroot: root + "/closed", Auth: auth, ACL: acl})
+	_, err = add(bg, owner, "/n")
+	must(err)
+	_, err = op.Conn().Create(root+"/open", nil, 0, acl)
+	must(err)
+	_, err = op.Conn().Create(root+"/open/n", []byte("1"), 0, zk.WorldACL(zk.PermAll))
+	if !errors.Is(err, zk.ErrNoAuth) {
+		t.Fatal(err)
+	}
+	_, err = owner.Conn().Create(root+"/open/n", []byte("1"), 0, zk.WorldACL(zk.PermAll))
+	must(err)
+	stranger := dial(&coord.Options{Chroot: root + "/open"})
+	n, err := add(bg, stranger, "/n")
+	must(err)
+	if n != 2 || get("/open/n") != "2" {
+		t.Errorf("returned %d, stored %s", n, get("/open/n"))
+	}
+	_, err = add(bg, dial(&coord.Options{Chroot: root + "/closed"}), "/n")
+	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, config.ErrUnknown) {
+		t.Errorf("a stranger: %v", err)
+	}
+}

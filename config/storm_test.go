@@ -1,0 +1,188 @@
+package config_test
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/locktest"
+)
+
+// A storm has every line to a server lose requests and answers, and break.
+type storm struct {
+	testing.TB
+	mu     sync.Mutex
+	random *rand.Rand
+	lost   map[string]int
+}
+
+func newStorm(t testing.TB) *storm {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return &storm{TB: t, random: rand.New(rand.NewPCG(seed, 0)), lost: make(map[string]int)}
+}
+
+// on lets the storm loose on l.
+func (s *storm) on(l *coordtest.Link) {
+	l.OnFrame(func(f coordtest.Frame) coordtest.Action {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if f.N == 0 || f.Op == "connect" || s.random.IntN(15) > 0 {
+			return coordtest.Pass
+		}
+		switch what := s.random.IntN(4); {
+		case what == 0:
+			s.lost["cut"]++
+			heal := l.Cut()
+			time.AfterFunc(time.Duration(s.random.IntN(20))*time.Millisecond, heal)
+			return coordtest.Pass
+		case what == 1:
+			s.lost["cut behind"]++
+			return coordtest.PassAndHangUp
+		case f.Dir == coordtest.ToServer:
+			s.lost["request of "+f.Op]++
+		default:
+			s.lost["answer to "+f.Op]++
+		}
+		return coordtest.HangUp
+	})
+}
+
+// increments has 8 clients increment /counter rounds times each, and checks that
+// each counts exactly once, though none knows what becomes of its requests.
+func (s *storm) increments(root string, rounds int, dial func() (*coord.Client, *coordtest.Link), op *coord.Client) {
+	const clients = 8
+	path := root + "/counter"
+	var all sync.WaitGroup
+	began := time.Now()
+	var links []*coordtest.Link
+	for range clients {
+		c, l := dial()
+		links = append(links, l)
+		s.on(l)
+		all.Go(func() {
+			last := 0
+			for range rounds {
+				n, err := add(bg, c, path)
+				if err != nil {
+					s.Errorf("increment: %v", err)
+					return
+				}
+				if n <= last {
+					s.Errorf("increment returned %d after %d", n, last)
+				}
+				last = n
+			}
+		})
+	}
+	all.Wait()
+	for _, l := range links {
+		l.OnFrame(nil)
+	}
+	u, err := config.Read(bg, op, path, number)
+	if err != nil || u.Value != clients*rounds {
+		s.Errorf("counted %d of %d, %v", u.Value, clients*rounds, err)
+	}
+	s.Logf("%d increments in %v; lost %v", u.Value, time.Since(began).Round(time.Millisecond), s.lost)
+}
+
+// TestExactCount: increments by several clients under connection losses and lost
+// answers are counted exactly, without an error. (R60, R63.)
+func TestExactCount(t *testing.T) {
+	rounds := 40
+	if locktest.Stress {
+		rounds = 1000
+	}
+	t.Run("fake", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			server := coordtest.NewServer(t)
+			dial := func() (*coord.Client, *coordtest.Link) {
+				c := server.Client(t, nil)
+				return c, server.LinkOf(c)
+			}
+			newStorm(t).increments("", rounds, dial, server.Client(t, nil))
+		})
+	})
+	t.Run("real", func(t *testing.T) {
+		servers := ensemble.Shared(t).Servers()
+		dial := func() (*coord.Client, *coordtest.Link) {
+			l := coordtest.NewLink(nil)
+			t.Cleanup(l.Close)
+			c, err := coord.Dial(bg, servers, &coord.Options{Dial: l.Dial})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			return c, l
+		}
+		op, _ := dial()
+		newStorm(t).increments(own(), rounds, dial, op)
+	})
+}
+
+// own returns a path on the shared server that no other test has.
+func own() string { return "/config-" + strconv.FormatInt(time.Now().UnixNano(), 36) }
+
+// TestExactCountAcrossSessions: when sessions end, too, a client may not learn
+// what became of its increment. The count is then between what was carried out for
+// certain and that with what may have been. (R91.)
+func TestExactCountAcrossSessions(t *testing.T) {
+	rounds := 40
+	if locktest.Stress {
+		rounds = 1000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		server := coordtest.NewServer(t)
+		s := newStorm(t)
+		var mu sync.Mutex
+		var sum tally
+		w := &world{TB: t, Server: server}
+		var all sync.WaitGroup
+		for range 8 {
+			c := server.Client(t, &coord.Options{SessionTimeout: T})
+			l := server.LinkOf(c)
+			all.Go(func() {
+				for i := range rounds {
+					switch i % 4 {
+					case 0:
+						s.on(l)
+					case 1:
+						dir := []coordtest.Direction{coordtest.ToServer, coordtest.ToClient}[i/4%2]
+						met := false
+						l.OnFrame(func(f coordtest.Frame) coordtest.Action {
+							if met || f.Op != "multi" || f.Dir != dir {
+								return coordtest.Pass
+							}
+							met = true
+							if i%16 == 1 {
+								time.AfterFunc(2*T, l.Stall(dir))
+								return coordtest.Pass
+							}
+							server.Expire(c.Session().ID())
+							return coordtest.HangUp
+						})
+					}
+					_, err := add(bg, c, "/counter")
+					mu.Lock()
+					sum.count(w, err, coord.ErrExpired)
+					mu.Unlock()
+				}
+				l.OnFrame(nil)
+			})
+		}
+		all.Wait()
+		time.Sleep(3 * T) // of the bubble: what is under way is over
+		u, err := config.Read(bg, server.Client(t, nil), "/counter", number)
+		if err != nil || u.Value < sum.ok || u.Value > sum.ok+sum.unknown {
+			t.Errorf("counted %d, %+v, %v", u.Value, sum, err)
+		}
+		t.Logf("counted %d: %+v", u.Value, sum)
+	})
+}

@@ -1,0 +1,283 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// sayKeys puts keys in words: "a=1 b/c=2".
+func sayKeys[T any](k config.Keys[T]) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(k.Values)) {
+		u := k.Values[name]
+		word := fmt.Sprintf("%s=%v", name, u.Value)
+		switch {
+		case errors.Is(u.Err, zk.ErrNoAuth):
+			word += "(unreadable)"
+		case u.Err != nil:
+			word += "(bad)"
+		}
+		if u.Suspended != k.Suspended {
+			word += "(suspended otherwise)"
+		}
+		words = append(words, word)
+	}
+	text := strings.Join(words, " ")
+	if k.Suspended {
+		text += "?"
+	}
+	return text
+}
+
+// A Tree shows every key below its path and nothing else: what is created,
+// changed, removed and made anew, on all levels; last good values; and whether
+// the connection is down.
+func TestTree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := coordtest.NewServer(t)
+		c, op := server.Client(t, nil), server.Client(t, nil).Conn()
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		create := func(path string, data []byte) {
+			t.Helper()
+			_, err := op.Create(path, data, 0, zk.WorldACL(zk.PermAll))
+			must(err)
+		}
+		set := func(path, data string) {
+			t.Helper()
+			_, err := op.Set(path, []byte(data), -1)
+			must(err)
+		}
+		tree := config.Tree(t.Context(), c, "/app", config.JSON[int])
+		expect := func(want string) {
+			t.Helper()
+			time.Sleep(time.Second)
+			select {
+			case k := <-tree.Updates():
+				if got := sayKeys(k); got != want {
+					t.Fatalf("got %q, want %q", got, want)
+				}
+			default:
+				t.Fatalf("nothing new, want %q", want)
+			}
+		}
+		quiet := func() {
+			t.Helper()
+			time.Sleep(time.Second)
+			select {
+			case k := <-tree.Updates():
+				t.Fatalf("unexpected: %q", sayKeys(k))
+			default:
+			}
+		}
+		expect("") // nothing there
+		create("/app", nil)
+		quiet()
+		create("/app/a", []byte("1"))
+		expect("a=1")
+		create("/app/dir", nil) // a directory
+		quiet()
+		create("/app/dir/b", []byte("2"))
+		expect("a=1 dir/b=2")
+		set("/app/a", "no number")
+		expect("a=1(bad) dir/b=2")
+		set("/app/a", "3")
+		expect("a=3 dir/b=2")
+		create("/app/dir/b/below", []byte("4")) // below a key
+		expect("a=3 dir/b=2 dir/b/below=4")
+		must(op.Delete("/app/dir/b/below", -1))
+		must(op.Delete("/app/dir/b", -1))
+		expect("a=3")
+		must(op.Delete("/app/a", -1))
+		create("/app/a", []byte("3")) // R31: the same version and bytes
+		expect("a=3")
+		heal := server.Cut(c)
+		expect("a=3?")
+		set("/app/a", "5")
+		create("/app/late", []byte("6"))
+		heal()
+		expect("a=5 late=6")
+		server.Expire(c.Session().ID())
+		time.Sleep(time.Minute)
+		if k, _ := tree.Latest(); sayKeys(k) != "a=5 late=6" {
+			t.Errorf("after the session's end: %q", sayKeys(k))
+		}
+		<-tree.Updates()
+		create("/app/e", []byte{}) // empty is a value, if a bad one
+		expect("a=5 e=0(bad) late=6")
+		_, err := op.Create("/app/secret", []byte("7"), 0, zk.DigestACL(zk.PermAll, "some", "one"))
+		must(err)
+		expect("a=5 e=0(bad) late=6 secret=0(unreadable)")
+		must(op.Delete("/app/secret", -1))
+		expect("a=5 e=0(bad) late=6")
+		for _, name := range []string{"a", "e", "late", "dir"} {
+			must(op.Delete("/app/"+name, -1))
+		}
+		must(op.Delete("/app", -1))
+		expect("")
+		create("/app", []byte("0")) // R32; the path itself is no key
+		create("/app/x", []byte("8"))
+		expect("x=8")
+	})
+}
+
+// At the root a Tree shows none of what Modify and Publish keep for themselves.
+func TestTreeOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := coordtest.NewServer(t)
+		c := server.Client(t, nil)
+		tree := config.Tree(t.Context(), c, "/", config.JSON[int])
+		if err := config.Publish(t.Context(), c, "/", map[string]int{"a": 1, "_zkcoordination": 2}, config.EncodeJSON[int]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if k, _ := tree.Latest(); sayKeys(k) != "_zkcoordination=2 a=1" {
+			t.Errorf("got %q", sayKeys(k))
+		}
+	})
+}
+
+// What can not be followed is refused at once, and the end has a cause.
+func TestTreeEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := coordtest.NewServer(t)
+		c := server.Client(t, nil)
+		for path, decode := range map[string]func([]byte) (string, error){"app": config.Text, "/app": nil} {
+			if s := config.Tree(t.Context(), c, path, decode); s.Err() == nil || !strings.Contains(s.Err().Error(), path) {
+				t.Errorf("%q: %v", path, s.Err())
+			}
+		}
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := config.Tree(ctx, c, "/app", config.Text)
+		panics := config.Tree(t.Context(), c, "/", func([]byte) (int, error) { panic("hostile") })
+		op := server.Client(t, nil).Conn()
+		if _, err := op.Create("/a", []byte("1"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if k, _ := panics.Latest(); k.Values["a"].Err == nil || !strings.Contains(k.Values["a"].Err.Error(), "/a: ") {
+			t.Errorf("a decoder that panics: %+v", k)
+		}
+		cancel(cause)
+		<-s.Done()
+		if !errors.Is(s.Err(), cause) {
+			t.Errorf("ended with %v", s.Err())
+		}
+		c.Close()
+		<-panics.Done()
+		if !errors.Is(panics.Err(), coord.ErrClosed) {
+			t.Errorf("ended with %v", panics.Err())
+		}
+	})
+}
+
+// What Publish stores together a Tree shows together or not at all: also keys on
+// several levels, keys that come and go, and whatever happens to the connection:
+// here it breaks at every frame in turn.
+func TestTreeSeesWholePublications(t *testing.T) {
+	const rounds = 6
+	run := func(t *testing.T, hook func(n int, l *coordtest.Link) coordtest.Action) (frames int) {
+		synctest.Test(t, func(t *testing.T) {
+			server := coordtest.NewServer(t)
+			c, writer := server.Client(t, nil), server.Client(t, nil)
+			link := server.LinkOf(c)
+			link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if f.N == 0 {
+					return coordtest.Pass
+				}
+				frames++
+				return hook(frames, link)
+			})
+			tree := config.Tree(t.Context(), c, "/app", config.JSON[int])
+			done := make(chan struct{})
+			shown := 0
+			go func() {
+				defer close(done)
+				for k := range tree.All() {
+					shown++
+					whole(t, k)
+					if k.Values["a"].Value == rounds && !k.Suspended {
+						return
+					}
+				}
+			}()
+			for gen := 1; gen <= rounds; gen++ {
+				publish(t, writer, gen)
+				time.Sleep(time.Duration(gen%3) * 10 * time.Millisecond) // of the bubble
+			}
+			<-done
+		})
+		return frames
+	}
+	frames := run(t, func(int, *coordtest.Link) coordtest.Action { return coordtest.Pass })
+	t.Logf("%d frames", frames)
+	for at := 1; at <= frames; at++ {
+		for name, action := range map[string]coordtest.Action{"lost": coordtest.HangUp, "the last": coordtest.PassAndHangUp} {
+			t.Run(fmt.Sprintf("frame %d %s", at, name), func(t *testing.T) {
+				run(t, func(n int, _ *coordtest.Link) coordtest.Action {
+					if n == at {
+						return action
+					}
+					return coordtest.Pass
+				})
+			})
+		}
+		t.Run(fmt.Sprintf("frame %d held back", at), func(t *testing.T) {
+			run(t, func(n int, l *coordtest.Link) coordtest.Action {
+				if n == at {
+					time.AfterFunc(25*time.Millisecond, l.Stall(coordtest.Both))
+				}
+				return coordtest.Pass
+			})
+		})
+	}
+}
+
+// publish stores generation gen: all keys have it, and one comes and goes.
+func publish(t *testing.T, c *coord.Client, gen int) {
+	t.Helper()
+	values := map[string]int{"a": gen, "b": gen, "d/c": gen, "d/e/f": gen}
+	odd := "odd/key"
+	var remove []string
+	if gen%2 == 1 {
+		values[odd] = gen
+	} else {
+		remove = append(remove, odd)
+	}
+	if err := config.Publish(t.Context(), c, "/app", values, config.EncodeJSON[int], remove...); err != nil {
+		t.Errorf("publish %d: %v", gen, err)
+	}
+}
+
+// whole checks that k is one generation, or was before any.
+func whole(t *testing.T, k config.Keys[int]) {
+	t.Helper()
+	gen := k.Values["a"].Value
+	want := fmt.Sprintf("a=%d b=%d d/c=%d d/e/f=%d", gen, gen, gen, gen)
+	if gen%2 == 1 {
+		want += " odd/key=" + strconv.Itoa(gen)
+	}
+	got := strings.TrimSuffix(sayKeys(k), "?")
+	if got != want && got != "" {
+		t.Errorf("half of a publication: %q", got)
+	}
+}
