@@ -252,6 +252,42 @@ func TestTreeSeesWholePublications(t *testing.T) {
 	}
 }
 
+// Keys that come and go faster than they can be followed do not wear a Tree out: it
+// ends on what is there, however often the same names are used again.
+func TestTreeComesAndGoes(t *testing.T) {
+	server, err := coordtest.Start() // with a network, for its disorder
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	c, err := coord.Dial(t.Context(), []string{server.Addr()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	tree := config.Tree(t.Context(), c, "/app", config.JSON[any])
+	op := c.Conn()
+	create := func(path, data string) {
+		t.Helper()
+		if _, err := op.Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("/app", "")
+	for i := range 5000 {
+		path := fmt.Sprint("/app/n", i%3)
+		create(path, "1")
+		create(path+"/below", "2")
+		await(t, tree, func(k config.Keys[any]) bool { return len(k.Values) == 2 })
+		for _, p := range []string{path + "/below", path} {
+			if err := op.Delete(p, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		await(t, tree, func(k config.Keys[any]) bool { return len(k.Values) == 0 })
+	}
+}
+
 // publish stores generation gen: all keys have it, and one comes and goes.
 func publish(t *testing.T, c *coord.Client, gen int) {
 	t.Helper()

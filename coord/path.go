@@ -58,7 +58,9 @@ func checkName(name string) string {
 		return "is not valid UTF-8"
 	}
 	for _, r := range name {
-		if r < 0x20 || 0x7f <= r && r <= 0x9f || 0xd800 <= r && r <= 0xf8ff || 0xfff0 <= r && r <= 0xffff {
+		// Servers look at UTF-16, where what is above U+FFFF is written in
+		// characters that they refuse.
+		if r > 0xffff || r < 0x20 || 0x7f <= r && r <= 0x9f || 0xd800 <= r && r <= 0xf8ff || 0xfff0 <= r && r <= 0xffff {
 			return fmt.Sprintf("contains the character %U", r)
 		}
 	}

@@ -54,10 +54,10 @@ func (b *Bundle) Add(path string, kind Kind, once bool) {
 	s := &strand{b: b, as: as}
 	s.sub = &subscription{key: key{b.full(path), kind, once}, as: path, out: s}
 	b.strands[as] = s
-	b.loose++
+	b.loosen(1)
 	if !b.loop.inbox.post(func() { b.loop.subscribe(s.sub) }) {
 		cause := b.loop.source.Ended(path, b.loop.inbox.cause())
-		b.put(s, News{Kind: as.kind, Err: cause})
+		b.put(s, News{Kind: as.kind, Snapshot: Snapshot{Path: path}, Err: cause})
 	}
 }
 
@@ -75,7 +75,7 @@ func (b *Bundle) drop(s *strand) {
 	delete(b.strands, s.as)
 	delete(b.news, s.as)
 	if !s.settled {
-		b.loose--
+		b.loosen(-1)
 	}
 	b.loop.inbox.post(func() { b.loop.unsubscribe(s.sub) })
 }
@@ -123,6 +123,14 @@ func (b *Bundle) put(s *strand, n News) {
 	b.signal()
 }
 
+// loosen notes that there are n more strands that are not settled. It is called
+// with b.mu held.
+func (b *Bundle) loosen(n int) {
+	if b.loose += n; b.loose == 0 {
+		b.signal()
+	}
+}
+
 func (b *Bundle) signal() {
 	select {
 	case b.ready <- struct{}{}:
@@ -160,11 +168,8 @@ func (s *strand) settle(settled bool) {
 	}
 	s.settled = settled
 	if settled {
-		b.loose--
+		b.loosen(-1)
 	} else {
-		b.loose++
-	}
-	if b.loose == 0 {
-		b.signal()
+		b.loosen(1)
 	}
 }

@@ -54,6 +54,7 @@ func (l *Loop) suspend() {
 
 func (l *Loop) resume(anew bool) {
 	l.down = false
+	l.link++
 	if anew {
 		l.epoch++
 	}
@@ -124,6 +125,7 @@ func (l *Loop) start() {
 		}
 		e.again, e.fired = false, false
 		e.begun++
+		e.link = l.link
 		l.reads++
 		w := want{e.key, e.armed == unarmed, Snapshot{}}
 		if e.have {
@@ -173,6 +175,9 @@ func (l *Loop) result(e *entry, snap Snapshot, armed watch, err error, epoch int
 	switch {
 	case e.fired:
 		e.armed = unarmed
+	case armed != unarmed && e.link != l.link:
+		// The server may have been told of this watch or not, and may have
+		// answered that already. Another is armed by the read that follows.
 	case armed != unarmed:
 		e.armed, e.doubtful = armed, false
 	case e.armed != unarmed && e.have && !same(e.kind, unsuspended(e.snap), snap):
@@ -181,14 +186,18 @@ func (l *Loop) result(e *entry, snap Snapshot, armed watch, err error, epoch int
 		e.armed = unarmed
 	}
 	// A read that began before the link went down may be answered after it: it
-	// is the truth of then, and the one that Resume asks for follows.
-	snap.Suspended = l.down
+	// is the truth of then, and the one that Resume asks for follows. But none
+	// follows on an end.
+	snap.Suspended = l.down && (snap.Exists || !e.once)
 	if len(snap.Children) > 0 {
 		e.rest = time.Now().Add(min(time.Duration(len(snap.Children))*perChild, time.Second))
 	}
 	// Once it was known to be gone, an answer from before that is no news.
 	if !e.once || e.have || !e.again {
 		l.publish(e, snap, e.begun)
+	}
+	if e.again && e.gone() {
+		e.have = false // who has come since this read began is to have another
 	}
 	if e.again || e.armed == unarmed {
 		l.need(e)

@@ -28,6 +28,7 @@ type Loop struct {
 	pending []*entry // to be read, in order
 	reads   int      // in flight
 	epoch   int      // counts sessions; a read begun in an earlier one is void
+	link    int      // counts connections; of a watch armed on an earlier one the fate is open
 	down    bool     // the link is
 }
 
@@ -69,7 +70,7 @@ func (l *Loop) Watch(ctx context.Context, path, as string, kind Kind) *Stream[Sn
 // Follow follows the data of a znode that is not expected to come back, such as
 // one with an id in its name. It differs from a Watch of kind Data in that
 // it leaves no watch behind for a creation that will not come, and so says
-// nothing more once the znode is gone.
+// nothing more once the znode is gone, unless somebody else begins to follow it.
 func (l *Loop) Follow(ctx context.Context, path, as string) *Stream[Snapshot] {
 	return l.watch(ctx, key{path, Data, true}, as)
 }

@@ -44,13 +44,19 @@ func (p *puppet) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	return data, stat, nil, err
 }
 
+// gone is the version of what is not there.
+const gone = -1
+
 // ask waits for the answer. One without an mzxid stands for a lost connection.
 func (p *puppet) ask(what string) ([]byte, *zk.Stat, error) {
 	answer := make(chan zk.Stat)
 	p.calls <- call{what, answer}
 	stat := <-answer
-	if stat.Mzxid == 0 {
+	switch stat.Mzxid {
+	case 0:
 		return nil, nil, errLost
+	case gone:
+		return nil, nil, zk.ErrNoNode
 	}
 	return nil, &stat, nil
 }
@@ -106,6 +112,7 @@ func TestLoopRaces(t *testing.T) {
 		},
 		"two reconnects, and a read between them": func(p *puppet, l *event.Loop) {
 			p.expect("GetW /a")(5)
+			p.quiet() // the reply is in
 			l.Resume(false)
 			reply := p.expect("Exists /a") // the watch was taken along, and the bytes are known
 			l.Resume(false)
@@ -118,6 +125,7 @@ func TestLoopRaces(t *testing.T) {
 		},
 		"an event while it is read again anyway": func(p *puppet, l *event.Loop) {
 			p.expect("GetW /a")(5)
+			p.quiet() // the reply is in
 			l.Resume(false)
 			reply := p.expect("Exists /a")
 			l.Event(changed)
@@ -126,6 +134,7 @@ func TestLoopRaces(t *testing.T) {
 		},
 		"a watch that let a change pass": func(p *puppet, l *event.Loop) {
 			p.expect("GetW /a")(5)
+			p.quiet() // the reply is in
 			l.Resume(false)
 			p.expect("Exists /a")(7)
 			p.expect("Get /a")(7)

@@ -53,3 +53,30 @@ func TestSettledOnlyWhenRearmed(t *testing.T) {
 		l.Close(errEnd)
 	})
 }
+
+// Who begins to follow a name while the answer that its last znode is gone is
+// under way gets an answer of its own: the name may be in use again.
+func TestFollowWhileTheEndIsOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &puppet{t: t, calls: make(chan call, 100)}
+		l := event.NewLoop(p)
+		l.Resume(true)
+		old := l.Follow(bg, "/a", "/a")
+		p.expect("GetW /a")(5)
+		p.quiet() // the reply is in
+		l.Event(zk.Event{Type: zk.EventNodeDataChanged, Path: "/a"})
+		end := p.expect("GetW /a")
+		young := l.Follow(bg, "/a", "/a")
+		p.quiet() // it is in
+		end(gone)
+		p.expect("GetW /a")(7)
+		synctest.Wait()
+		if snap, ok := young.Latest(); !ok || snap.Mzxid != 7 {
+			t.Errorf("the new follower has %+v", snap)
+		}
+		if snap, _ := old.Latest(); snap.Mzxid != 7 {
+			t.Errorf("the old follower has %+v", snap)
+		}
+		l.Close(errEnd)
+	})
+}

@@ -32,9 +32,10 @@ type entry struct {
 	doubtful bool      // the link is new, and the server has not said yet that the watch is armed there
 	reading  bool      // a read is pending or in flight
 	begun    int       // counts reads
+	link     int       // of which connection the last one is that was begun
 	again    bool      // read once more when it is back
 	fired    bool      // an event came while the read was in flight
-	rest     time.Time // no read shall begin before; see pace
+	rest     time.Time // no read shall begin before; see perChild
 }
 
 // gone reports whether e is known to have ended for good.
@@ -98,6 +99,7 @@ func (l *Loop) subscribe(sub *subscription) {
 	// seen answered. What is read from now on is not.
 	sub.from = e.begun + 1
 	l.need(e)
+	l.settle(e) // for those who had the end of what was there before
 }
 
 func (l *Loop) unsubscribe(sub *subscription) {
@@ -121,6 +123,7 @@ func (l *Loop) end(e *entry, err error) {
 		sub.out.Close(l.source.Ended(sub.as, err))
 	}
 	clear(e.subs)
+	e.have = false // whoever comes now is to hear of it too
 	l.drop(e)
 }
 

@@ -15,15 +15,19 @@ import (
 // maxMakes bounds how often a directory that is missing is made for one stay.
 const maxMakes = 8
 
-// enter creates the znode, and learns its czxid.
+// enter creates the znode, and learns its czxid. It ends at the latest when ctx has
+// ended and what was asked last has been answered.
 func (st *stay) enter(ctx context.Context) error {
 	create := st.create
 	for makes := 0; ; {
-		err := create(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := create()
 		create = st.create
 		switch {
 		case err == nil:
-			if err := st.look(ctx); err != nil {
+			if err := st.look(); err != nil {
 				return err
 			}
 			if st.stat.EphemeralOwner != st.s.ID() {
@@ -32,12 +36,12 @@ func (st *stay) enter(ctx context.Context) error {
 			st.ours = st.stat.Czxid
 			return nil
 		case errors.Is(err, zk.ErrNodeExists):
-			if err := st.look(ctx); err != nil {
+			if err := st.look(); err != nil {
 				return err
 			}
 		case errors.Is(err, zk.ErrNoNode) && makes < maxMakes:
 			makes++
-			if err := st.s.MakeDir(ctx, st.g.c.FullPath(st.g.dir)); err != nil {
+			if err := st.s.MakeDir(background, st.g.c.FullPath(st.g.dir)); err != nil {
 				return err
 			}
 			continue
@@ -46,9 +50,12 @@ func (st *stay) enter(ctx context.Context) error {
 		}
 		switch owner := st.stat.EphemeralOwner; {
 		case st.stat.Czxid == 0: // gone in the meantime
+		case owner == st.s.ID() && st.lost:
+			st.ours = st.stat.Czxid
+			return nil
 		case owner != 0 && (owner == st.s.ID() || st.g.c.Former(owner)):
-			// Ours: made by a request of which we have not heard, or left behind by
-			// a former session, with which it would vanish later.
+			// Left behind by a former session, with which it would vanish later, or
+			// by a former stay in this one, which was not allowed to remove it.
 			create = st.replace
 		case st.taken == nil:
 			return st.theirs()
@@ -66,12 +73,17 @@ func (st *stay) enter(ctx context.Context) error {
 }
 
 // create creates the znode.
-func (st *stay) create(ctx context.Context) error {
+func (st *stay) create() error {
 	data, gen := st.tells.data()
 	st.asked, st.gen = true, gen
-	_, err := coord.Retry(ctx, st.s, func(conn *zk.Conn) (string, error) {
+	tries := 0
+	_, err := coord.Retry(background, st.s, func(conn *zk.Conn) (string, error) {
+		tries++
 		return conn.Create(st.full, data, zk.FlagEphemeral, st.g.c.ACL())
 	})
+	if coord.Refused(err) { // else a try may still be under way
+		st.lost = tries > 1
+	}
 	return err
 }
 
@@ -81,14 +93,13 @@ func (st *stay) create(ctx context.Context) error {
 // A delete can be bound to a version and not to an owner. So it could hit what
 // somebody else has put there since we looked, if that has the same version. Who
 // is hit will be told of the deletion, and then of the taken ID.
-func (st *stay) replace(ctx context.Context) error {
+func (st *stay) replace() error {
 	data, gen := st.tells.data()
-	st.gen = gen
-	_, err := coord.Retry(ctx, st.s, func(conn *zk.Conn) (struct{}, error) {
-		_, err := coord.Transact(conn,
-			&zk.DeleteRequest{Path: st.full, Version: st.stat.Version},
+	st.gen, st.lost = gen, false
+	remove := &zk.DeleteRequest{Path: st.full, Version: st.stat.Version}
+	_, err := coord.Retry(background, st.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
+		return coord.Transact(conn, remove,
 			&zk.CreateRequest{Path: st.full, Data: data, Acl: st.g.c.ACL(), Flags: zk.FlagEphemeral})
-		return struct{}{}, err
 	})
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) {
 		return zk.ErrNodeExists

@@ -11,6 +11,11 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
+// Members returns who is there. It ends when ctx does, with its cause.
+func (g *Group) Members(ctx context.Context) (View, error) {
+	return g.await(ctx, "list the members of", 0)
+}
+
 // Find returns the member with this ID, and whether there is one. The answer comes
 // from one server, which may be a little behind the others. It ends when ctx does.
 func (g *Group) Find(ctx context.Context, id string) (Member, bool, error) {
@@ -98,6 +103,10 @@ func (g *Group) Await(ctx context.Context, id string) (Member, error) {
 // AwaitN waits until there are at least n members, and returns who is there then.
 // It ends when ctx does, with its cause.
 func (g *Group) AwaitN(ctx context.Context, n int) (View, error) {
+	return g.await(ctx, fmt.Sprintf("await %d members of", n), n)
+}
+
+func (g *Group) await(ctx context.Context, op string, n int) (View, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := g.Watch(ctx)
@@ -106,5 +115,5 @@ func (g *Group) AwaitN(ctx context.Context, n int) (View, error) {
 			return v, nil
 		}
 	}
-	return View{}, &coord.Error{Op: fmt.Sprintf("await %d members of", n), Path: g.dir, Err: errors.Unwrap(s.Err())}
+	return View{}, &coord.Error{Op: op, Path: g.dir, Err: errors.Unwrap(s.Err())}
 }

@@ -56,11 +56,17 @@ type stay struct {
 	tells *telling
 	taken chan error // gets why the ID is taken, while that is waited for; nil: give up
 
+	lost  bool  // the last create was sent again, so what it found may be its own work
 	asked bool  // a request to create the znode may have been carried out
 	gen   int   // of the data that the znode has
 	ours  int64 // the czxid of our znode, zero until it is known
 	stat  zk.Stat
 }
+
+// background is the context of all requests. They end with the session. None is
+// given up before its answer is here, or it could come to the ensemble after what
+// was asked later to undo it.
+var background = context.Background()
 
 // stay makes somebody a member, and returns the cause of the end of that.
 func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells *telling, taken chan error) error {
@@ -71,7 +77,12 @@ func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells 
 	st := &stay{g: g, s: s, k: k, id: id, tells: tells, taken: taken}
 	st.path = g.path(id)
 	st.full = g.c.FullPath(st.path)
+	// So who waits for the Hold is told of the end of ctx before st can be.
+	undo := context.AfterFunc(seeking, func() { k.Quit(context.Cause(seeking)) })
 	err = st.enter(seeking)
+	if !undo() && err == nil {
+		err = context.Cause(seeking)
+	}
 	if err == nil {
 		err = k.Acquired(s, st.full, coord.Token(st.ours))
 	}
@@ -99,7 +110,7 @@ func (st *stay) hold() error {
 				return coord.ErrDeleted
 			}
 		case <-st.tells.fresh:
-			if err := st.tell(ctx); err != nil {
+			if err := st.tell(); err != nil {
 				return err
 			}
 		case <-own.Done():
@@ -113,14 +124,15 @@ func (st *stay) hold() error {
 
 // tell gives the znode the newest data. It returns an error only if that is the
 // end of the stay.
-func (st *stay) tell(ctx context.Context) error {
+func (st *stay) tell() error {
 	for {
 		data, gen := st.tells.data()
 		if gen == st.gen {
 			return nil
 		}
-		stat, err := coord.Retry(ctx, st.s, func(conn *zk.Conn) (*zk.Stat, error) {
-			return conn.Set(st.full, data, st.stat.Version)
+		version := st.stat.Version
+		stat, err := coord.Retry(background, st.s, func(conn *zk.Conn) (*zk.Stat, error) {
+			return conn.Set(st.full, data, version)
 		})
 		switch {
 		case err == nil && stat.Czxid == st.ours:
@@ -130,7 +142,7 @@ func (st *stay) tell(ctx context.Context) error {
 		case errors.Is(err, zk.ErrBadVersion):
 			// Our own earlier try, of which we have not heard, or somebody else's
 			// hand. In both cases what we say goes.
-			if err := st.look(ctx); err != nil {
+			if err := st.look(); err != nil {
 				return err
 			}
 			if st.stat.Czxid != st.ours {
@@ -153,17 +165,16 @@ func (st *stay) leave() error {
 	if !st.asked {
 		return nil
 	}
-	// An end of the session ends this too, and of the client.
-	ctx := context.Background()
 	for {
-		if st.look(ctx) != nil || !st.mine() {
+		if st.look() != nil || !st.mine() {
 			return nil
 		}
 		// The version is all that can be asked of a delete. It keeps us from
 		// deleting what somebody else has put there in the meantime if that has
 		// another one.
-		_, err := coord.Retry(ctx, st.s, func(conn *zk.Conn) (struct{}, error) {
-			return struct{}{}, conn.Delete(st.full, st.stat.Version)
+		version := st.stat.Version
+		_, err := coord.Retry(background, st.s, func(conn *zk.Conn) (struct{}, error) {
+			return struct{}{}, conn.Delete(st.full, version)
 		})
 		switch {
 		case err == nil || errors.Is(err, zk.ErrNoNode) || !coord.Refused(err):
@@ -183,8 +194,8 @@ func (st *stay) mine() bool {
 }
 
 // look asks for the stat of the znode. If there is none it is zero.
-func (st *stay) look(ctx context.Context) error {
-	stat, err := coord.Retry(ctx, st.s, func(conn *zk.Conn) (*zk.Stat, error) {
+func (st *stay) look() error {
+	stat, err := coord.Retry(background, st.s, func(conn *zk.Conn) (*zk.Stat, error) {
 		_, stat, err := conn.Exists(st.full)
 		return stat, err
 	})

@@ -19,6 +19,7 @@ type Membership struct {
 	*event.Stream[Standing]
 	path     string
 	tells    *telling
+	joined   chan struct{}           // closed when it has been in
 	leave    context.CancelCauseFunc // asks for the end
 	leftover error                   // why the znode could not be removed; set before Done closes
 }
@@ -48,6 +49,7 @@ func (g *Group) Keep(ctx context.Context, m Member) *Membership {
 		Stream: out,
 		path:   g.path(m.ID),
 		tells:  newTelling(bytes.Clone(m.Data)),
+		joined: make(chan struct{}),
 	}
 	var leaving context.Context
 	leaving, ms.leave = context.WithCancelCause(context.Background())
@@ -84,11 +86,13 @@ func (g *Group) keep(ctx, leaving context.Context, id string, ms *Membership, p 
 		switch err := k.once(ctx, leaving); {
 		case leaving.Err() != nil:
 			return context.Cause(leaving)
-		case errors.Is(err, coord.ErrExpired) || time.Since(began) > time.Minute:
+		case errors.Is(err, coord.ErrExpired):
 			pause = 0
 		case errors.Is(err, coord.ErrDeleted):
 			// Whoever has deleted it may do so again and again.
-			pause = min(2*pause+10*time.Millisecond, time.Second)
+			if pause = min(2*pause+10*time.Millisecond, time.Second); time.Since(began) > time.Minute {
+				pause = 0
+			}
 		default:
 			return err
 		}
@@ -100,12 +104,16 @@ func (g *Group) keep(ctx, leaving context.Context, id string, ms *Membership, p 
 	}
 }
 
+// Joined returns a channel that is closed when the member is in for the first time.
+// If it never is, Done closes alone.
+func (ms *Membership) Joined() <-chan struct{} { return ms.joined }
+
 // Update has the member tell data from now on, of up to [coord.MaxData] bytes,
 // and waits until its znode has them. If it is out it will join with them. If ctx
 // ends first, Update returns its cause, and the data will be told all the same; so
 // they will if a later Update overtakes this one, which then waits for that. It
-// returns the ensemble's refusal, after which the znode has what it had, and the
-// end of the membership.
+// returns the ensemble's refusal, after which the znode has what it had until the
+// member joins anew, and the end of the membership.
 func (ms *Membership) Update(ctx context.Context, data []byte) error {
 	fail := func(err error) error { return &coord.Error{Op: "update", Path: ms.path, Err: err} }
 	if err := checkData(data); err != nil {
@@ -130,7 +138,8 @@ func (ms *Membership) Update(ctx context.Context, data []byte) error {
 	}
 }
 
-// Leave ends the membership, in or out, and waits until its znode is gone. If ctx
+// Leave ends the membership, in or out, and waits until its znode is gone, or the
+// session is over as far as the client is concerned, with which it goes. If ctx
 // ends first, Leave returns ctx's cause, and the end comes all the same. It returns
 // the ensemble's refusal if the znode may not be removed and so stays until the
 // session ends. It may be called at any time, and again.
@@ -169,10 +178,18 @@ func (k *keeping) once(ctx, leaving context.Context) error {
 	acquired, lost, leave := h.Acquired(), h.Lost(), leaving.Done()
 	for {
 		select {
+		// Of several that are ready the select takes any. What is no longer so is
+		// not to be said after what is.
 		case <-acquired:
 			acquired = nil
-			k.say(Standing{In: true, Token: h.Token()})
+			if h.Err() == nil {
+				k.say(Standing{In: true, Token: h.Token()})
+				k.joined()
+			}
 		case err := <-taken:
+			if h.Token() != 0 || h.Err() != nil {
+				continue
+			}
 			k.say(Standing{Token: k.last.Token, Err: &coord.Error{Op: "keep", Path: k.ms.path, Err: err}})
 		case <-leave:
 			leave = nil
@@ -185,6 +202,15 @@ func (k *keeping) once(ctx, leaving context.Context) error {
 			k.ms.leftover = h.Release(context.Background()) // which it is already
 			return errors.Unwrap(h.Err())
 		}
+	}
+}
+
+// joined notes that the member is in.
+func (k *keeping) joined() {
+	select {
+	case <-k.ms.joined:
+	default:
+		close(k.ms.joined)
 	}
 }
 

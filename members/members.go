@@ -54,7 +54,8 @@ type Group struct {
 // be one is reported by whatever is done with the Group.
 func New(c *coord.Client, dir string) *Group { return &Group{c, dir} }
 
-// A View is all members that were there at one moment.
+// A View is who was there, as seen in one listing of the directory. Data may be of
+// moments that are a read apart.
 type View struct {
 	Members   []Member // in the order of their IDs; not to be modified, nor the data
 	Suspended bool     // the connection is down, and this is what was last known
@@ -80,9 +81,9 @@ func (v View) equal(w View) bool {
 func same(a, b Member) bool { return a.ID == b.ID && bytes.Equal(a.Data, b.Data) }
 
 // Watch follows who is in g until ctx ends. The first View is complete. No View
-// lists a member whose znode was not seen, or was seen to be gone; what comes in a
-// burst is in one of the next. Views are states: use [Diff] for what has changed
-// since another.
+// lists a member that was not seen to be there; in a burst one who has just come is
+// in one of the next, and one who has just gone may be in this one still. Views are
+// states: use [Diff] for what has changed since another.
 //
 // The stream ends with a [coord.Error] whose cause is ctx's, or [coord.ErrClosed],
 // or the ensemble's refusal to list the directory. One that is not there has no

@@ -9,7 +9,8 @@ type telling struct {
 	newest  []byte
 	gen     int           // of newest
 	settled int           // up to this generation all has been told, overtaken or refused
-	err     error         // why the generation settled was refused
+	told    int           // up to this one, told or overtaken
+	err     error         // why what comes after told, up to settled, was refused
 	moved   chan struct{} // closed and replaced when settled moves
 	fresh   chan struct{} // holds a token while there may be something to tell
 }
@@ -42,7 +43,12 @@ func (t *telling) data() ([]byte, int) {
 func (t *telling) settle(gen int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.settled, t.err = gen, err
+	if t.settled, t.err = gen, err; err == nil {
+		t.told = gen
+	}
+	if err == nil {
+		t.told = gen
+	}
 	close(t.moved)
 	t.moved = make(chan struct{})
 }
@@ -52,8 +58,11 @@ func (t *telling) settle(gen int, err error) {
 func (t *telling) outcome(gen int) (settled bool, err error, moved <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.settled < gen {
+	switch {
+	case gen > t.settled:
 		return false, nil, t.moved
+	case gen > t.told:
+		return true, t.err, nil
 	}
-	return true, t.err, nil
+	return true, nil, nil
 }

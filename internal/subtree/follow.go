@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/zkcoord/zkcoord/event"
 )
@@ -18,10 +19,11 @@ type follower[T any] struct {
 
 	nodes  map[string]*node // by name; that of the root is ""
 	sorted []*node          // without the root; nil if it must be made anew
-	gone   map[string]*node // those that are listed, and were not there when read
+	gone   map[string]*node // those that were listed, and then were not there
 	unread int              // nodes of which nothing is known yet
 	down   int              // strands that are suspended
 	listed bool             // the root has been
+	lists  int              // how often the root has been listed since something was published
 	began  bool             // something has been published
 	news   bool             // something has changed since
 	last   T
@@ -34,10 +36,14 @@ type node struct {
 	names     []string // of its children
 	known     bool     // its data have been read, or can not be
 	suspended map[event.Kind]bool
+	missing   map[event.Kind]bool // strands that have said that it is gone, and will say no more
+	failed    time.Duration       // how long to wait after it could not be read
+	retry     time.Time           // when to try again, if there is a listing then
 }
 
-// gone reports whether n has been read and was not there.
-func (n *node) gone() bool { return n.known && !n.Exists && n.Err == nil }
+// maxRetry is the longest that a node that could not be read is left alone. Each
+// try costs a request, and there may be many such nodes.
+const maxRetry = time.Minute
 
 func (f *follower[T]) run(ctx, life context.Context) error {
 	f.bundle.Add(f.root, event.Children, false)
@@ -45,8 +51,14 @@ func (f *follower[T]) run(ctx, life context.Context) error {
 		select {
 		case <-f.bundle.Ready():
 		case <-ctx.Done():
-			return context.Cause(ctx)
 		case <-life.Done():
+		}
+		// Of several that are ready the select takes any, and what a client that is
+		// closed says of its znodes is nothing to publish.
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case life.Err() != nil:
 			return context.Cause(life)
 		}
 		news, settled := f.bundle.Take()
@@ -71,27 +83,29 @@ func (f *follower[T]) take(n event.News) {
 		return // no longer listed
 	}
 	f.news = true
-	if was := at.suspended[n.Kind]; n.Suspended != was {
-		if n.Suspended {
-			f.down++
-			if at.suspended == nil {
-				at.suspended = make(map[event.Kind]bool)
-			}
-			at.suspended[n.Kind] = true
+	f.down -= len(at.suspended)
+	at.suspended = with(at.suspended, n.Kind, n.Suspended)
+	f.down += len(at.suspended)
+	if name != "" {
+		at.missing = with(at.missing, n.Kind, !n.Exists && n.Err == nil)
+		if len(at.missing) > 0 {
+			f.gone[name] = at
 		} else {
-			f.down--
-			delete(at.suspended, n.Kind)
+			delete(f.gone, name)
 		}
 	}
 	switch {
 	case n.Kind == event.Children && n.Err == nil:
-		if !f.Whole && f.unread > 0 && f.began && f.down == 0 {
-			// Some have come faster than they could be read. They are not to hold
-			// up the rest for ever.
-			f.put()
-		}
+		late := f.unread > 0 || len(f.gone) > 0
+		complete := f.began || f.listed && f.unread == 0 // up to the listing before
 		f.list(at, name, n.Snapshot.Children)
 		f.listed = true
+		f.lists++
+		if late && f.lists > 1 && !f.Whole && complete && f.down == 0 {
+			// Some have come and gone faster than they could be read. They are not
+			// to hold up the rest for ever.
+			f.put()
+		}
 	case n.Kind == event.Children:
 		at.Err = n.Err
 	default:
@@ -99,13 +113,31 @@ func (f *follower[T]) take(n event.News) {
 			at.known = true
 			f.unread--
 		}
-		at.Snapshot, at.Err = n.Snapshot, n.Err
-		if at.gone() {
-			f.gone[name] = at
-		} else {
-			delete(f.gone, name)
+		at.Err = n.Err
+		switch {
+		case n.Err != nil:
+			at.Snapshot = n.Snapshot
+			at.failed = min(max(2*at.failed, 100*time.Millisecond), maxRetry)
+			at.retry = time.Now().Add(at.failed)
+		case n.Exists:
+			at.Snapshot, at.failed = n.Snapshot, 0
+		default:
+			// Gone or replaced: the listing will tell. Until then it is as it last was.
 		}
 	}
+}
+
+// with returns set with kind in it or not.
+func with(set map[event.Kind]bool, kind event.Kind, in bool) map[event.Kind]bool {
+	if !in {
+		delete(set, kind)
+		return set
+	}
+	if set == nil {
+		set = make(map[event.Kind]bool)
+	}
+	set[kind] = true
+	return set
 }
 
 // list compares what children at has with what it had.
@@ -125,7 +157,7 @@ func (f *follower[T]) list(at *node, name string, names []string) {
 			f.sorted = nil
 			f.unread++
 			f.follow(child)
-		case known.gone() || known.Err != nil:
+		case f.gone[child] != nil || known.Err != nil && !time.Now().Before(known.retry):
 			f.again(child)
 		}
 	}
@@ -143,7 +175,7 @@ func (f *follower[T]) follow(name string) {
 func (f *follower[T]) again(name string) {
 	at := f.nodes[name]
 	f.release(name)
-	if at.Err == nil { // else that is what is known, until there is better
+	if at.known && at.Err == nil { // else that is what is known, until there is better
 		at.known = false
 		f.unread++
 	}
@@ -166,6 +198,7 @@ func (f *follower[T]) release(name string) {
 	f.list(at, name, nil)
 	f.down -= len(at.suspended)
 	clear(at.suspended)
+	clear(at.missing)
 	delete(f.gone, name)
 	f.bundle.Drop(f.path(name), event.Data)
 	f.bundle.Drop(f.path(name), event.Children)

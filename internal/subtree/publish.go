@@ -9,6 +9,7 @@ import (
 // publish publishes what is known, if that may be shown and is news.
 func (f *follower[T]) publish(settled bool) {
 	if f.down > 0 {
+		f.lists = 0
 		if f.began && !f.hung {
 			f.hung = true
 			f.last = f.Suspend(f.last)
@@ -20,7 +21,7 @@ func (f *follower[T]) publish(settled bool) {
 		return
 	}
 	// Whoever has added something just now must ask again.
-	if !f.listed || f.unread > 0 || f.Whole && !(settled && f.bundle.Settled()) {
+	if !f.listed || f.unread > 0 || len(f.gone) > 0 || f.Whole && !(settled && f.bundle.Settled()) {
 		return
 	}
 	f.put()
@@ -48,7 +49,7 @@ func (f *follower[T]) put() {
 	}
 	nodes := make([]*Node, 0, len(f.sorted))
 	for _, at := range f.sorted {
-		if at.known && !at.gone() {
+		if at.Exists || at.Err != nil {
 			nodes = append(nodes, &at.Node)
 		}
 	}
@@ -57,5 +58,5 @@ func (f *follower[T]) put() {
 		f.last = now
 		f.out.Publish(now)
 	}
-	f.began, f.news, f.hung = true, false, false
+	f.began, f.news, f.hung, f.lists = true, false, false, 0
 }

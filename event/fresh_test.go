@@ -1,0 +1,165 @@
+package event_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// first returns the first value of s that is not suspended.
+func (w *world) first(s *event.Stream[event.Snapshot]) event.Snapshot {
+	w.Helper()
+	for end := time.After(time.Minute); ; {
+		select {
+		case snap := <-s.Updates():
+			if !snap.Suspended {
+				return snap
+			}
+		case <-end:
+			w.Fatalf("no value: %v", s.Err())
+		}
+	}
+}
+
+// Whoever watches what the same client has written and seen answered gets nothing
+// older, whoever else watches it already and however the connection fails in
+// between.
+func TestFirstValueIsFresh(t *testing.T) {
+	for _, others := range []int{0, 1, 3} {
+		for _, failure := range []string{"none", "reset", "expiry"} {
+			t.Run(fmt.Sprintf("%d others, %s", others, failure), func(t *testing.T) {
+				bubble(t, func(w *world) {
+					w.create("/a", "0")
+					for range others {
+						w.c.Watch(bg, "/a", event.Data)
+						w.c.Follow(bg, "/a")
+					}
+					for i := 1; i <= 300; i++ {
+						switch {
+						case failure == "reset" && i%3 == 0:
+							go w.line.Reset()
+						case failure == "expiry" && i%10 == 0:
+							go w.Expire(w.c.Session().ID())
+						}
+						stat, err := coord.Read(bg, w.c, func(conn *zk.Conn) (*zk.Stat, error) {
+							return conn.Set("/a", fmt.Append(nil, i), -1)
+						})
+						w.must(err)
+						ctx, cancel := context.WithCancel(bg)
+						for name, s := range map[string]*event.Stream[event.Snapshot]{
+							"watch": w.c.Watch(ctx, "/a", event.Data), "follow": w.c.Follow(ctx, "/a"),
+						} {
+							if snap := w.first(s); snap.Mzxid < stat.Mzxid {
+								w.Fatalf("round %d: %s begins with %q of %#x, and %#x has been answered", i, name, snap.Data, snap.Mzxid, stat.Mzxid)
+							}
+						}
+						cancel()
+						if i%7 == 0 {
+							synctest.Wait()
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// The same of a name that is used again and again, of which a Follow says nothing once
+// it is gone: who follows it after its creation was answered finds it there; who does
+// after its deletion does not.
+func TestNameUsedAgain(t *testing.T) {
+	for _, others := range []int{0, 1, 3} {
+		for _, failure := range []string{"none", "reset"} {
+			t.Run(fmt.Sprintf("%d others, %s", others, failure), func(t *testing.T) {
+				bubble(t, func(w *world) {
+					for i := range 300 {
+						if failure == "reset" && i%3 == 0 {
+							go w.line.Reset()
+						}
+						_, err := coord.Read(bg, w.c, func(conn *zk.Conn) (string, error) {
+							path, err := conn.Create("/a", nil, 0, zk.WorldACL(zk.PermAll))
+							if err == zk.ErrNodeExists { // by a try whose answer was lost
+								err = nil
+							}
+							return path, err
+						})
+						w.must(err)
+						ctx, cancel := context.WithCancel(bg)
+						s := w.c.Follow(ctx, "/a")
+						for range others {
+							w.c.Follow(ctx, "/a")
+						}
+						if snap := w.first(s); !snap.Exists {
+							w.Fatalf("round %d: created, and is not there", i)
+						}
+						_, err = coord.Read(bg, w.c, func(conn *zk.Conn) (bool, error) {
+							err := conn.Delete("/a", -1)
+							if err == zk.ErrNoNode {
+								err = nil
+							}
+							return true, err
+						})
+						w.must(err)
+						if snap := w.first(w.c.Follow(ctx, "/a")); snap.Exists {
+							w.Fatalf("round %d: deleted, and is there", i)
+						}
+						if i%2 == 0 {
+							for snap := w.first(s); snap.Exists; snap = w.first(s) {
+							}
+						}
+						cancel()
+					}
+					synctest.Wait()
+					if n := w.Watches(); n > 0 {
+						w.Errorf("%d watches are left", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A later session begins with a Sync, before anything is read in it, so that nothing
+// goes back; and only one: the reads after the first that is answered need none. The
+// first session needs none at all.
+func TestLaterSessionsCatchUp(t *testing.T) {
+	bubble(t, func(w *world) {
+		for i := range 20 {
+			w.c.Watch(bg, fmt.Sprint("/a", i), event.Data)
+		}
+		if got := w.asked(); slices.ContainsFunc(got, func(op string) bool { return strings.HasPrefix(op, "sync") }) {
+			w.Errorf("the first session asked %q", got)
+		}
+		for range 3 {
+			w.flap(func() { w.Expire(w.c.Session().ID()) })
+			synced := false
+			syncs := 0
+			for _, op := range w.asked() {
+				op, path, _ := strings.Cut(op, " ")
+				switch {
+				case op == "sync":
+					synced = true
+					syncs++
+				case !synced && strings.HasPrefix(path, "/a"):
+					w.Fatalf("%s %s before a sync", op, path)
+				}
+			}
+			if syncs == 0 || syncs > 8 { // as many as reads begin at a time
+				w.Errorf("%d syncs", syncs)
+			}
+			w.flap(w.line.Reset)
+			if got := w.asked(); slices.ContainsFunc(got, func(op string) bool { return strings.HasPrefix(op, "sync") }) {
+				w.Errorf("the same session asked %q", got)
+			}
+		}
+	})
+}

@@ -1,0 +1,392 @@
+package subtree_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/goleak"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/subtree"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var bg = context.Background()
+
+const term = 6 * time.Second
+
+// A world is a bubble with a server, a client that watches over a line that can be
+// broken, and another that writes.
+type world struct {
+	testing.TB
+	*coordtest.Server
+	c     *coord.Client
+	line  *coordtest.Link
+	other *zk.Conn
+}
+
+func bubble(t *testing.T, f func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{TB: t, Server: coordtest.NewServer(t)}
+		w.c = w.Client(t, &coord.Options{SessionTimeout: term})
+		w.line = w.LinkOf(w.c)
+		w.other = w.Client(t, &coord.Options{SessionTimeout: 40 * time.Second}).Conn()
+		f(w)
+	})
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) create(path, data string) {
+	w.Helper()
+	_, err := w.other.Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll))
+	w.must(err)
+}
+
+// A record is a stream of states in words, and all that it has said.
+type record struct {
+	*event.Stream[string]
+	mu    sync.Mutex
+	said  []string
+	check func(state string)
+}
+
+// watch follows what is below path. A state is "name=data" for each node; "?" in
+// the end says that it is suspended.
+func (w *world) watch(path string, whole bool, check func(string)) *record {
+	r := &record{check: check}
+	r.Stream = subtree.Watch(w.Context(), w.c, path, subtree.Recipe[string]{
+		Op:    "look below",
+		Whole: whole,
+		Fold: func(nodes []*subtree.Node) (string, bool) {
+			if !slices.IsSortedFunc(nodes, func(a, b *subtree.Node) int { return strings.Compare(a.Name, b.Name) }) {
+				w.Error("not sorted")
+			}
+			var all []string
+			for _, n := range nodes {
+				text := n.Name + "=" + string(n.Data)
+				if n.Err != nil {
+					text = n.Name + "!"
+				} else if !n.Exists {
+					w.Errorf("%s does not exist", n.Name)
+				}
+				all = append(all, text)
+			}
+			return strings.Join(all, " "), true
+		},
+		Suspend: func(last string) string { return strings.TrimSuffix(last, "?") + "?" },
+	})
+	go func() {
+		for state := range r.All() {
+			r.mu.Lock()
+			r.said = append(r.said, state)
+			if r.check != nil {
+				r.check(state)
+			}
+			r.mu.Unlock()
+		}
+	}()
+	return r
+}
+
+// sees fails the test unless r comes to rest on want.
+func (w *world) sees(r *record, want string) {
+	w.Helper()
+	time.Sleep(5 * time.Second) // of the bubble: directories rest
+	synctest.Wait()
+	if got, any := r.Latest(); !any || got != want {
+		w.Errorf("rests on %q (any: %v), want %q; ended: %v\n%s", got, any, want, r.Err(), w.Tree())
+	}
+}
+
+// A write puts a generation into the whole tree in one transaction: data are set,
+// nodes come and go, and some are deleted and created again under their name, with
+// what is below them.
+func (w *world) write(gen int) {
+	data := fmt.Append(nil, gen)
+	acl := zk.WorldACL(zk.PermAll)
+	set := func(path string) any { return &zk.SetDataRequest{Path: path, Data: data, Version: -1} }
+	add := func(path string) any { return &zk.CreateRequest{Path: path, Data: data, Acl: acl} }
+	del := func(path string) any { return &zk.DeleteRequest{Path: path, Version: -1} }
+	ops := []any{
+		del("/t/r/s"), del("/t/r"), set("/t/a"), set("/t/d"), set("/t/d/e"), set("/t/d/e/f"),
+		add("/t/r"), add("/t/r/s"), del("/t/d/z"), add("/t/d/z"),
+	}
+	if gen%3 == 1 {
+		slices.Reverse(ops[2:6]) // the sets, so that the events come in another order
+	}
+	if gen%2 == 1 {
+		ops = append(ops, add("/t/odd"), add("/t/odd/x"))
+	} else {
+		ops = slices.Insert(ops, 0, del("/t/odd/x"), del("/t/odd"))
+	}
+	_, err := w.other.Multi(ops...)
+	w.must(err)
+}
+
+// begin makes the tree in generation 0.
+func (w *world) begin() {
+	for _, path := range []string{"/t", "/t/a", "/t/d", "/t/d/e", "/t/d/e/f", "/t/d/z", "/t/r", "/t/r/s"} {
+		w.create(path, "0")
+	}
+}
+
+// state is what there is in a generation.
+func state(gen int) string {
+	names := []string{"a", "d", "d/e", "d/e/f", "d/z"}
+	if gen%2 == 1 {
+		names = append(names, "odd", "odd/x")
+	}
+	var all []string
+	for _, name := range append(names, "r", "r/s") {
+		all = append(all, fmt.Sprintf("%s=%d", name, gen))
+	}
+	return strings.Join(all, " ")
+}
+
+// whole returns a check that each state is all of one generation, and no older
+// than the one before.
+func whole(w *world) func(string) {
+	newest := 0
+	return func(got string) {
+		for gen := newest; gen < newest+1000; gen++ {
+			if strings.TrimSuffix(got, "?") == state(gen) {
+				newest = gen
+				return
+			}
+		}
+		w.Errorf("after generation %d: %q", newest, got)
+	}
+}
+
+// What happens in transactions is seen as it happened: each state is of one
+// generation, however fast they come, and in the end it is the last.
+func TestWholeIsOfOneMoment(t *testing.T) {
+	for _, pause := range []time.Duration{0, time.Microsecond, 100 * time.Microsecond, time.Millisecond, time.Second} {
+		t.Run(fmt.Sprint(pause), func(t *testing.T) {
+			bubble(t, func(w *world) {
+				w.begin()
+				r := w.watch("/t", true, whole(w))
+				for gen := 1; gen <= 200; gen++ {
+					w.write(gen)
+					if pause > 0 {
+						time.Sleep(pause)
+					}
+				}
+				w.sees(r, state(200))
+				if n := len(r.said); pause == time.Second && n < 200 {
+					w.Errorf("%d states of 200 that were there for a second", n)
+				}
+			})
+		})
+	}
+}
+
+// A fault is what one frame meets.
+type fault struct {
+	name string
+	meet func(w *world) coordtest.Action
+}
+
+var faults = []fault{
+	{"lost", func(*world) coordtest.Action { return coordtest.Drop }},
+	{"lost with the connection", func(*world) coordtest.Action { return coordtest.HangUp }},
+	{"the last of its connection", func(*world) coordtest.Action { return coordtest.PassAndHangUp }},
+	{"delayed by T/4", stall(coordtest.Both, term/4)},
+	{"delayed on the way there beyond the session's end", stall(coordtest.ToServer, 2*term)},
+	{"delayed on the way back beyond the session's end", stall(coordtest.ToClient, 2*term)},
+	{"followed by the session's expiry", func(w *world) coordtest.Action {
+		w.Expire(w.c.Session().ID())
+		return coordtest.Pass
+	}},
+	{"there while the server freezes", func(w *world) coordtest.Action {
+		time.AfterFunc(term/4, w.Freeze())
+		return coordtest.Pass
+	}},
+}
+
+func stall(d coordtest.Direction, long time.Duration) func(*world) coordtest.Action {
+	return func(w *world) coordtest.Action {
+		time.AfterFunc(long, w.line.Stall(d))
+		return coordtest.Pass
+	}
+}
+
+// The same while each frame in turn meets faults, of the eight every other one, and
+// another connection is lost soon after.
+func TestWholeFaults(t *testing.T) {
+	play := func(t *testing.T, hook func(w *world, f coordtest.Frame) coordtest.Action) {
+		bubble(t, func(w *world) {
+			w.begin()
+			start := map[coordtest.Direction]int{}
+			w.line.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if f.N == 0 {
+					return coordtest.Pass // a heartbeat
+				}
+				if _, ok := start[f.Dir]; !ok {
+					start[f.Dir] = f.N - 1
+				}
+				f.N -= start[f.Dir]
+				return hook(w, f)
+			})
+			r := w.watch("/t", true, whole(w))
+			for gen := 1; gen <= 3; gen++ {
+				w.write(gen)
+				time.Sleep(2 * time.Millisecond)
+			}
+			w.line.Reset()
+			w.write(4)
+			time.Sleep(term / 2)
+			w.write(5)
+			time.Sleep(2 * term)
+			w.write(6)
+			time.Sleep(3 * term) // what meets the last frames is to be over
+			w.sees(r, state(6))
+			w.line.OnFrame(nil)
+		})
+	}
+	frames := map[coordtest.Direction]int{}
+	play(t, func(_ *world, f coordtest.Frame) coordtest.Action {
+		frames[f.Dir] = max(frames[f.Dir], f.N)
+		return coordtest.Pass
+	})
+	t.Logf("%d frames to the server and %d back", frames[coordtest.ToServer], frames[coordtest.ToClient])
+	for dir, n := range frames {
+		for i := range n {
+			for k, x := range faults {
+				if (i+k)%2 > 0 || testing.Short() && (i+k)%8 > 0 { // half of them in turn
+					continue
+				}
+				way := map[coordtest.Direction]string{coordtest.ToServer: "there", coordtest.ToClient: "back"}[dir]
+				t.Run(fmt.Sprintf("frame %d %s %s", i+1, way, x.name), func(t *testing.T) {
+					t.Parallel()
+					met := false
+					play(t, func(w *world, f coordtest.Frame) coordtest.Action {
+						if met || f.Dir != dir || f.N != i+1 {
+							return coordtest.Pass
+						}
+						met = true
+						action := x.meet(w)
+						if action == coordtest.Drop && f.Op == "event" {
+							action = coordtest.HangUp // TCP loses no frame alone
+						}
+						return action
+					})
+				})
+			}
+		}
+	}
+}
+
+// One node after the other, and not in transactions: what is seen converges, with
+// names that come back, whole branches that go, and the root itself.
+func TestConverges(t *testing.T) {
+	for _, all := range []bool{true, false} {
+		t.Run(fmt.Sprintf("whole: %v", all), func(t *testing.T) {
+			bubble(t, func(w *world) {
+				want := func(whole, flat string) string {
+					if all {
+						return whole
+					}
+					return flat
+				}
+				r := w.watch("/t", all, nil)
+				w.sees(r, "")
+				w.create("/t", "root")
+				w.sees(r, "")
+				w.create("/t/a", "1")
+				w.create("/t/a/b", "2")
+				w.create("/t/a/b/c", "3")
+				w.create("/t/-", "first")
+				w.sees(r, want("-=first a=1 a/b=2 a/b/c=3", "-=first a=1"))
+				for i := range 20 { // at every stage of what is read after
+					w.must(w.other.Delete("/t/a/b/c", -1))
+					w.must(w.other.Delete("/t/a/b", -1))
+					w.must(w.other.Delete("/t/a", -1))
+					time.Sleep(time.Duration(i%7) * 10 * time.Microsecond)
+					w.create("/t/a", fmt.Sprint(i))
+					w.create("/t/a/b", fmt.Sprint(i))
+					time.Sleep(time.Duration(i%5) * 10 * time.Microsecond)
+					w.create("/t/a/b/c", fmt.Sprint(i))
+					switch i % 4 {
+					case 1:
+						w.line.Reset()
+					case 2:
+						w.Expire(w.c.Session().ID())
+					}
+					if i%3 == 0 {
+						w.sees(r, want(fmt.Sprintf("-=first a=%d a/b=%[1]d a/b/c=%[1]d", i), fmt.Sprintf("-=first a=%d", i)))
+					}
+				}
+				for _, path := range []string{"/t/a/b/c", "/t/a/b", "/t/a", "/t/-", "/t"} {
+					w.must(w.other.Delete(path, -1))
+				}
+				w.sees(r, "")
+				w.create("/t", "")
+				w.create("/t/new", "n")
+				w.sees(r, "new=n")
+			})
+		})
+	}
+}
+
+// Bad paths and what may not be read end the stream, or are said of the node; the
+// others are not affected. A stream ends with its ctx, with its cause, and with the
+// client.
+func TestEnds(t *testing.T) {
+	bubble(t, func(w *world) {
+		ends := func(r *record, want error) {
+			w.Helper()
+			var e *coord.Error
+			<-r.Done()
+			if !errors.Is(r.Err(), want) || !errors.As(r.Err(), &e) || e.Op != "look below" {
+				w.Errorf("ended with %v, want %v", r.Err(), want)
+			}
+		}
+		ends(w.watch("bad", true, nil), coord.ErrInvalidPath)
+		w.begin()
+		hidden := zk.WorldACL(zk.PermAll &^ zk.PermRead)
+		_, err := w.other.SetACL("/t/d", hidden, -1)
+		w.must(err)
+		r := w.watch("/t", true, nil)
+		w.sees(r, "a=0 d! r=0 r/s=0")
+		w.write(1)
+		w.sees(r, "a=1 d! odd=1 odd/x=1 r=1 r/s=1")
+		ends(w.watch("/t/d", true, nil), zk.ErrNoAuth)
+		ends(w.watch("/t/d", false, nil), zk.ErrNoAuth)
+		_, err = w.other.SetACL("/t/d", zk.WorldACL(zk.PermAll), -1)
+		w.must(err)
+		w.create("/t/y", "") // at the next listing it is asked again
+		w.sees(r, "a=1 d=1 d/e=1 d/e/f=1 d/z=1 odd=1 odd/x=1 r=1 r/s=1 y=")
+
+		ctx, cancel := context.WithCancelCause(bg)
+		cause := errors.New("no interest any more")
+		mine := subtree.Watch(ctx, w.c, "/t", subtree.Recipe[int]{Op: "count", Fold: func(n []*subtree.Node) (int, bool) { return len(n), true }})
+		synctest.Wait()
+		cancel(cause)
+		<-mine.Done()
+		if n, _ := mine.Latest(); !errors.Is(mine.Err(), cause) || n != 5 {
+			w.Errorf("ended on %d with %v", n, mine.Err())
+		}
+		w.must(w.c.Close())
+		ends(r, coord.ErrClosed)
+		ends(w.watch("/t", true, nil), coord.ErrClosed)
+	})
+}

@@ -1,0 +1,51 @@
+package members_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/members"
+)
+
+// R29: whoever leaves right after joining leaves nothing, at whatever moment that
+// hits the request that makes the znode.
+func TestCancelAtOnce(t *testing.T) {
+	rounds := 5000
+	if testing.Short() {
+		rounds = 1000
+	}
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		g := members.New(c, dir)
+		w.must(w.join(c, "first", "").Release(bg)) // so that there is the directory
+		for n := range rounds {
+			ctx, cancel := context.WithCancel(bg)
+			h := g.Join(ctx, members.Member{ID: "self"})
+			go func() {
+				for range n % 7 {
+					runtime.Gosched()
+				}
+				if n%2 == 0 {
+					cancel()
+				} else {
+					_ = h.Release(bg)
+				}
+			}()
+			if n%2 == 0 {
+				_ = h.Wait()
+				w.must(h.Release(bg))
+			}
+			w.wait("done", h.Done())
+			cancel()
+			if err := h.Err(); !errors.Is(err, coord.ErrReleased) && !errors.Is(err, context.Canceled) {
+				w.Fatalf("round %d ended with %v", n, err)
+			}
+			if w.owner("self") != 0 {
+				w.Fatalf("round %d left its znode", n)
+			}
+		}
+	})
+}

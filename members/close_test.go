@@ -1,0 +1,78 @@
+package members_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/members"
+)
+
+// R36: a client that is closed ends all that was begun with it, whatever stage it
+// is at, with ErrClosed, and whatever is begun after. The bubble checks that no
+// goroutine is left.
+func TestCloseEndsAll(t *testing.T) {
+	for stage := range 60 {
+		t.Run(fmt.Sprint(stage), func(t *testing.T) {
+			bubble(t, func(w *place) {
+				for n := range 20 {
+					w.create(dir+"/"+id(n), "", 1, world)
+				}
+				c := w.client(term)
+				g := members.New(c, dir)
+				var holds []*coord.Hold
+				var kept []*members.Membership
+				var views []*event.Stream[members.View]
+				var sights []*event.Stream[members.Sighting]
+				begin := func(i int) {
+					me := members.Member{ID: fmt.Sprint("self", i)}
+					holds = append(holds, g.Join(bg, me))
+					me.ID = fmt.Sprint("kept", i)
+					kept = append(kept, g.Keep(bg, me))
+					me.ID = id(i) // somebody else's
+					kept = append(kept, g.Keep(bg, me))
+					views = append(views, g.Watch(bg))
+					sights = append(sights, g.Follow(bg, id(i)))
+				}
+				awaited := make(chan error, 1)
+				go func() {
+					_, err := g.Await(bg, "nobody")
+					awaited <- err
+				}()
+				begin(0)
+				for range stage * stage {
+					runtime.Gosched()
+				}
+				begin(1)
+				w.must(c.Close())
+				begin(2)
+				for i, h := range holds {
+					w.wait("done", h.Done())
+					w.wants(h.Err(), coord.ErrClosed, "join", fmt.Sprint(dir, "/self", i))
+				}
+				for _, m := range kept {
+					w.wait("done", m.Done())
+					if !errors.Is(m.Err(), coord.ErrClosed) {
+						w.Errorf("Keep ended with %v", m.Err())
+					}
+					w.must(m.Leave(bg))
+					if err := m.Update(bg, nil); !errors.Is(err, coord.ErrClosed) {
+						w.Errorf("Update: %v", err)
+					}
+				}
+				for _, s := range views {
+					w.wait("end", s.Done())
+					w.wants(s.Err(), coord.ErrClosed, "watch the members of", dir)
+				}
+				for i, s := range sights {
+					w.wait("end", s.Done())
+					w.wants(s.Err(), coord.ErrClosed, "follow", dir+"/"+id(i))
+				}
+				w.wants(<-awaited, coord.ErrClosed, "await", dir+"/nobody")
+			})
+		})
+	}
+}

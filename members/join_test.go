@@ -1,0 +1,346 @@
+package members_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/members"
+)
+
+// From joining to leaving, with what others see at each step.
+func TestJoin(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		r := w.watch(w.client(long), nil)
+		w.sees(r, "")
+		data := []byte("1")
+		h := members.New(c, dir).Join(bg, members.Member{ID: "self", Data: data})
+		data[0] = 'X' // what was given is what counts
+		w.must(h.Wait())
+		w.sees(r, "self=1")
+		if _, stat, err := w.op().Exists(dir + "/self"); err != nil || stat.EphemeralOwner != c.Session().ID() || coord.Token(stat.Czxid) != h.Token() {
+			w.Errorf("%+v, %v; token %v", stat, err, h.Token())
+		}
+		if ok, _, err := w.op().Exists(h.Guard().Path); !ok || err != nil {
+			w.Errorf("guard on %s: %v, %v", h.Guard().Path, ok, err)
+		}
+		time.Sleep(10 * time.Minute)
+		w.must(h.Err())
+		w.must(h.Release(bg))
+		w.wants(h.Err(), coord.ErrReleased, "join", dir+"/self")
+		w.open("loss", h.Lost())
+		w.sees(r, "")
+		w.must(h.Release(bg)) // and again
+	})
+}
+
+// How a Join that is held ends otherwise than by its owner's wish: told by Lost, and
+// for what reason. After it the ID can be used at once. (R19, R46, R87.)
+func TestJoinEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(w *place, c *coord.Client)
+		want error
+		then string // who is there after it
+	}{
+		{"an operator deletes the znode", func(w *place, _ *coord.Client) { w.must(w.op().Delete(dir+"/self", -1)) }, coord.ErrDeleted, ""},
+		{"an operator replaces the znode", func(w *place, _ *coord.Client) {
+			w.must(w.op().Delete(dir+"/self", -1))
+			w.create(dir+"/self", "his", zk.FlagEphemeral, world)
+		}, coord.ErrDeleted, "self=his"},
+		{"in one transaction", func(w *place, _ *coord.Client) {
+			_, err := w.op().Multi(&zk.DeleteRequest{Path: dir + "/self", Version: -1},
+				&zk.CreateRequest{Path: dir + "/self", Data: []byte("his"), Acl: world, Flags: zk.FlagEphemeral})
+			w.must(err)
+		}, coord.ErrDeleted, "self=his"},
+		{"while the link is down", func(w *place, c *coord.Client) {
+			heal := w.Cut(c)
+			w.must(w.op().Delete(dir+"/self", -1))
+			w.create(dir+"/self", "his", zk.FlagEphemeral, world)
+			heal()
+		}, coord.ErrDeleted, "self=his"},
+		{"the ensemble ends the session", func(w *place, c *coord.Client) { w.Expire(c.Session().ID()) }, coord.ErrExpired, ""},
+		{"nothing is heard", func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Stall(c, coordtest.Both)) }, coord.ErrExpired, ""},
+		{"the client is closed", func(w *place, c *coord.Client) { w.must(c.Close()) }, coord.ErrClosed, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(w *place) {
+				c := w.client(term)
+				h := w.join(c, "self", "1")
+				tt.do(w, c)
+				w.wait("loss", h.Lost())
+				w.wants(h.Err(), tt.want, "join", dir+"/self")
+				w.wait("end", h.Done())
+				w.must(h.Release(bg))
+				if tt.then != "" || tt.want == coord.ErrClosed {
+					time.Sleep(3 * term)
+					if got := w.truth(); got != tt.then {
+						w.Errorf("there is %q, want %q", got, tt.then)
+					}
+					return
+				}
+				again := w.join(c, "self", "2") // at once, though the ensemble may keep the old one yet
+				time.Sleep(3 * term)
+				w.must(again.Err())
+				if got := w.truth(); got != "self=2" {
+					w.Errorf("there is %q", got)
+				}
+				w.must(again.Release(bg))
+			})
+		})
+	}
+}
+
+// What an operator does to the data alone ends nothing.
+func TestOperatorChangesTheData(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		h, m := w.join(c, "held", "1"), w.keep(c, "kept", "1")
+		r := w.watch(c, nil)
+		for _, id := range []string{"held", "kept"} {
+			_, err := w.op().Set(dir+"/"+id, []byte("operator"), -1)
+			w.must(err)
+		}
+		w.sees(r, "held=operator kept=operator")
+		w.must(h.Err())
+		w.must(m.Update(bg, []byte("2")))
+		w.sees(r, "held=operator kept=2")
+		w.must(h.Release(bg))
+		w.must(m.Leave(bg))
+		w.sees(r, "")
+	})
+}
+
+// A znode that is another's does not go with our leaving, even though it has our ID
+// and an operator has put it there in place of ours while we could not see it.
+func TestLeavingSparesOthers(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		h, m := w.join(c, "held", ""), w.keep(c, "kept", "")
+		heal := w.Stall(c, coordtest.Both)
+		for _, id := range []string{"held", "kept"} {
+			w.must(w.op().Delete(dir+"/"+id, -1))
+			w.create(dir+"/"+id, "his", zk.FlagEphemeral, world)
+		}
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		w.wants(h.Release(ctx), context.DeadlineExceeded, "release", dir+"/held")
+		w.wants(m.Leave(ctx), context.DeadlineExceeded, "leave", dir+"/kept")
+		heal()
+		w.must(h.Release(bg))
+		w.must(m.Leave(bg))
+		time.Sleep(3 * term)
+		if got := w.truth(); got != "held=his kept=his" {
+			w.Errorf("there is %q", got)
+		}
+	})
+}
+
+// A ctx that ends before an ID is had ends the attempt with its cause, and nothing is
+// left; one that ends later changes nothing.
+func TestJoinCtx(t *testing.T) {
+	bubble(t, func(w *place) {
+		cause := errors.New("too late")
+		ended, cancel := context.WithCancelCause(bg)
+		cancel(cause)
+		c := w.client(term)
+		g := members.New(c, dir)
+		me := members.Member{ID: "self"}
+		h := g.Join(ended, me)
+		w.wait("end", h.Done())
+		w.wants(h.Err(), cause, "join", dir+"/self")
+		m := g.Keep(ended, me)
+		w.wait("end", m.Done())
+		w.wants(m.Err(), cause, "keep", dir+"/self")
+
+		heal := w.Stall(c, coordtest.Both)
+		ctx, cancel := context.WithCancelCause(bg)
+		h, m = g.Join(ctx, me), g.Keep(ctx, members.Member{ID: "other"})
+		time.Sleep(time.Second)
+		cancel(cause)
+		time.Sleep(time.Second)
+		w.wants(h.Err(), cause, "join", dir+"/self")
+		heal()
+		w.wait("end", h.Done())
+		w.wait("end", m.Done())
+		w.wants(m.Err(), cause, "keep", dir+"/other")
+		if got := w.truth(); got != "" {
+			w.Errorf("left: %s", got)
+		}
+
+		ctx, cancel = context.WithCancelCause(bg)
+		h, m = g.Join(ctx, me), g.Keep(ctx, members.Member{ID: "other"})
+		w.must(h.Wait())
+		w.in(m)
+		cancel(cause)
+		time.Sleep(time.Minute)
+		w.must(h.Err())
+		w.must(m.Update(bg, []byte("on")))
+		if got := w.truth(); got != "other=on self=" {
+			w.Errorf("there is %q", got)
+		}
+		w.must(w.op().Delete(dir+"/other", -1)) // and that is the end, for out it is
+		w.wait("end", m.Done())
+		w.wants(m.Err(), cause, "keep", dir+"/other")
+		// R46: leaving with a ctx that has ended, and joining at once.
+		if err := h.Release(ended); err != nil {
+			w.wants(err, cause, "release", dir+"/self")
+		}
+		h = w.join(c, "self", "again")
+		w.must(h.Err())
+		m = w.keep(c, "other", "")
+		if err := m.Leave(ended); err != nil {
+			w.wants(err, cause, "leave", dir+"/other")
+		}
+		m = w.keep(c, "other", "again")
+		if got := w.truth(); got != "other=again self=again" {
+			w.Errorf("there is %q", got)
+		}
+		w.must(m.Leave(bg))
+		w.must(h.Release(bg))
+	})
+}
+
+// What can not be is refused at once, wherever it is given, and nothing is asked of
+// the ensemble.
+func TestBadInput(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		defer w.Stall(c, coordtest.Both)() // so nothing is answered
+		huge := make([]byte, coord.MaxData+1)
+		bad := []struct {
+			dir, id string
+			data    []byte
+		}{
+			{dir: dir, id: ""}, {dir: dir, id: "a/b"}, {dir: dir, id: "/"}, {dir: dir, id: "."}, {dir: dir, id: ".."},
+			{dir: dir, id: "a\x00b"}, {dir: dir, id: "a\nb"}, {dir: dir, id: "\xff"}, {dir: dir, id: "\ufffe"},
+			{dir: dir, id: strings.Repeat("x", 20000)}, {dir: "/" + strings.Repeat("x", 20000), id: "a"},
+			{dir: "", id: "a"}, {dir: "group", id: "a"}, {dir: "/group/", id: "a"}, {dir: "/a//b", id: "a"}, {dir: "/a/../b", id: "a"},
+			{dir: dir, id: "a", data: huge},
+		}
+		for _, x := range bad {
+			g := members.New(c, x.dir)
+			me := members.Member{ID: x.id, Data: x.data}
+			path := x.dir + "/" + x.id
+			refused := func(what string, err error) {
+				w.Helper()
+				var e *coord.Error
+				if !errors.As(err, &e) || e.Path != path || x.data == nil && !errors.Is(err, coord.ErrInvalidPath) {
+					w.Errorf("%s %.40q: %.200v", what, path, err)
+				}
+			}
+			h := g.Join(bg, me)
+			w.wait("end", h.Done())
+			refused("join", h.Err())
+			m := g.Keep(bg, me)
+			w.wait("end", m.Done())
+			refused("keep", m.Err())
+			w.must(m.Leave(bg))
+			if x.data != nil {
+				continue
+			}
+			_, _, err := g.Find(bg, x.id)
+			refused("find", err)
+			_, err = g.Await(bg, x.id)
+			refused("await", err)
+			refused("follow", g.Follow(bg, x.id).Err())
+			if x.dir != dir {
+				path = x.dir
+				refused("watch", g.Watch(bg).Err())
+				_, err = g.AwaitN(bg, 1)
+				refused("await n", err)
+			}
+		}
+		if w.Tree() != "" {
+			w.Errorf("there is\n%s", w.Tree())
+		}
+	})
+	bubble(t, func(w *place) { // and what is just possible works
+		c := w.client(term)
+		m := w.keep(c, "größe ☃ 1", string(make([]byte, coord.MaxData)))
+		huge := make([]byte, coord.MaxData+1)
+		if err := m.Update(bg, huge); err == nil {
+			w.Error("oversized data taken")
+		} else {
+			w.wants(err, errors.Unwrap(err), "update", dir+"/größe ☃ 1")
+		}
+		w.must(m.Update(bg, huge[1:]))
+		w.must(m.Leave(bg))
+	})
+}
+
+// A chroot is the caller's root: paths in errors are the caller's. A group may be the
+// root itself.
+func TestChroot(t *testing.T) {
+	for _, root := range []string{"/", "/deep", "/deep/down"} {
+		for _, group := range []string{"/", "/g", "/g/h"} {
+			t.Run(fmt.Sprint(root, " ", group), func(t *testing.T) {
+				bubble(t, func(w *place) {
+					c := w.Client(w, &coord.Options{Chroot: root})
+					g := members.New(c, group)
+					m := g.Keep(bg, members.Member{ID: "self", Data: []byte("1")})
+					w.in(m)
+					if who, ok, err := g.Find(bg, "self"); !ok || err != nil || string(who.Data) != "1" {
+						w.Errorf("found %v, %v, %v", who, ok, err)
+					}
+					v, err := g.AwaitN(bg, 1)
+					if w.must(err); say(v) != "self=1" {
+						w.Errorf("sees %q", say(v))
+					}
+					path := strings.ReplaceAll(group+"/self", "//", "/")
+					h := g.Join(bg, members.Member{ID: "self"})
+					w.wants(h.Wait(), members.ErrTaken, "join", path)
+					if ok, _, err := w.op().Exists(strings.ReplaceAll(root+path, "//", "/")); !ok || err != nil {
+						w.Errorf("not there: %v\n%s", err, w.Tree())
+					}
+					w.must(m.Leave(bg))
+				})
+			})
+		}
+	}
+}
+
+// The directory may be missing, and vanish while it is not used or between two
+// requests: it is made again. Those who watch go on. (R32.)
+func TestDirectoryComesAndGoes(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		r := w.watch(w.client(long), nil)
+		w.sees(r, "")
+		for i := range 3 {
+			h := w.join(c, "self", fmt.Sprint(i))
+			w.Reap()
+			w.sees(r, fmt.Sprint("self=", i))
+			w.must(h.Release(bg))
+			w.sees(r, "")
+			w.Reap()
+			synctest.Wait()
+			if strings.Contains(w.Tree(), dir) {
+				w.Fatalf("not reaped\n%s", w.Tree())
+			}
+			w.sees(r, "")
+		}
+		// It is reaped right before each of the first creations.
+		reaped := 0
+		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.Op == "create" && reaped < 3 {
+				reaped++
+				_ = w.op().Delete(dir, -1)
+			}
+			return coordtest.Pass
+		})
+		h := w.join(c, "self", "last")
+		w.LinkOf(c).OnFrame(nil)
+		w.sees(r, "self=last")
+		w.must(h.Release(bg))
+	})
+}

@@ -1,0 +1,315 @@
+package members_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/members"
+)
+
+// R57: a member is back after each of its sessions, and after an operator has deleted
+// its znode, without the program's doing; and says that it was out, and why.
+func TestKeepComesBack(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		m := members.New(c, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
+		token := w.in(m).Token
+		for i := range 10 {
+			want := coord.ErrExpired
+			switch i % 3 {
+			case 0:
+				w.Expire(c.Session().ID())
+			case 1:
+				w.must(w.op().Delete(dir+"/self", -1))
+				want = coord.ErrDeleted
+			case 2:
+				time.AfterFunc(2*term, w.Stall(c, coordtest.Both))
+			}
+			w.wants(w.out(m, want).Err, want, "keep", dir+"/self")
+			s := w.in(m)
+			if s.Token <= token || s.Err != nil {
+				w.Errorf("back as %+v, after token %v", s, token)
+			}
+			token = s.Token
+			time.Sleep(3 * term)
+			if got := w.truth(); got != "self=1" || w.owner("self") != c.Session().ID() {
+				w.Errorf("there is %q", got)
+			}
+		}
+		w.must(m.Leave(bg))
+		w.wants(m.Err(), coord.ErrReleased, "keep", dir+"/self")
+		if s, _ := m.Latest(); s.In || !errors.Is(s.Err, coord.ErrReleased) || s.Token != token {
+			w.Errorf("stands %+v in the end", s)
+		}
+	})
+}
+
+// Whoever deletes a member's znode again and again does not make its client a
+// hammer.
+func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		m := w.keep(c, "self", "")
+		creates := 0
+		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.Op == "create" {
+				creates++
+			}
+			return coordtest.Pass
+		})
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			_ = w.op().Delete(dir+"/self", -1)
+		}
+		w.LinkOf(c).OnFrame(nil)
+		if creates < 30 || creates > 150 {
+			w.Errorf("created %d times in a minute", creates)
+		}
+		w.in(m)
+		w.must(m.Leave(bg))
+	})
+}
+
+// An Update returns when the znode has the data, also when a reply or a connection is
+// lost, when others write to it, and, if the member is out, when it is in again.
+func TestUpdate(t *testing.T) {
+	for name, hurt := range map[string]func(w *place, c *coord.Client){
+		"nothing":        func(*place, *coord.Client) {},
+		"a lost reply":   func(w *place, c *coord.Client) { w.LoseReply(c) },
+		"a reset":        func(w *place, c *coord.Client) { w.LinkOf(c).Reset() },
+		"a cut":          func(w *place, c *coord.Client) { time.AfterFunc(time.Second, w.Cut(c)) },
+		"an expiry":      func(w *place, c *coord.Client) { w.Expire(c.Session().ID()) },
+		"silence":        func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Stall(c, coordtest.Both)) },
+		"deletion":       func(w *place, _ *coord.Client) { _ = w.op().Delete(dir+"/self", -1) },
+		"another writes": func(w *place, c *coord.Client) { _, _ = w.op().Set(dir+"/self", []byte("other"), -1) },
+		"another in the way": func(w *place, c *coord.Client) {
+			_, err := w.op().Multi(&zk.DeleteRequest{Path: dir + "/self", Version: -1},
+				&zk.CreateRequest{Path: dir + "/self", Acl: world, Flags: zk.FlagEphemeral})
+			w.must(err)
+			time.AfterFunc(time.Minute, func() { _ = w.op().Delete(dir+"/self", -1) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(w *place) {
+				c := w.client(term)
+				r := w.watch(w.client(long), nil)
+				m := w.keep(c, "self", "1")
+				for i := range 3 {
+					data := fmt.Append(nil, "new", i)
+					hurt(w, c)
+					err := m.Update(bg, data)
+					data[0] = 'X'
+					w.must(err)
+					time.Sleep(time.Minute) // it may have been lost since, and told again
+					w.sees(r, fmt.Sprint("self=new", i))
+				}
+				w.must(m.Leave(bg))
+				if err := m.Update(bg, nil); !errors.Is(err, coord.ErrReleased) {
+					w.Errorf("Update after Leave: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Of updates that come at a time the last one wins, each returns, and the znode is
+// not written more often than there are updates. One whose ctx ends returns its cause,
+// and its data are told all the same.
+func TestUpdatesAtATime(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		m := w.keep(c, "self", "")
+		writes := 0
+		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.Op == "setData" {
+				writes++
+			}
+			return coordtest.Pass
+		})
+		heal := w.Stall(c, coordtest.Both)
+		var wg sync.WaitGroup
+		for i := range 100 {
+			wg.Go(func() { w.must(m.Update(bg, fmt.Append(nil, i))) })
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(bg, time.Millisecond)
+		defer cancel()
+		w.wants(m.Update(ctx, []byte("last")), context.DeadlineExceeded, "update", dir+"/self")
+		heal()
+		wg.Wait()
+		synctest.Wait()
+		if got := w.truth(); got != "self=last" {
+			w.Errorf("there is %q", got)
+		}
+		if writes > 3 {
+			w.Errorf("%d writes for what could be told in two", writes)
+		}
+		for i := range 100 {
+			wg.Go(func() { w.must(m.Update(bg, fmt.Append(nil, i))) })
+		}
+		wg.Wait()
+		w.must(m.Update(bg, []byte("end")))
+		if got := w.truth(); got != "self=end" {
+			w.Errorf("there is %q", got)
+		}
+		w.LinkOf(c).OnFrame(nil)
+		w.must(m.Leave(bg))
+	})
+}
+
+// What was told while out is what the member comes back with.
+func TestUpdateWhileOut(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		other := w.join(w.client(long), "self", "his")
+		m := members.New(c, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
+		w.out(m, members.ErrTaken)
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		w.wants(m.Update(ctx, []byte("2")), context.DeadlineExceeded, "update", dir+"/self")
+		seen := w.watch(w.client(long), nil)
+		w.sees(seen, "self=his")
+		w.must(other.Release(bg))
+		w.in(m)
+		w.sees(seen, "self=2")
+		if said := seen.said(); slices.Contains(said, "self=1") {
+			w.Errorf("told what was overtaken: %q", said)
+		}
+		w.must(m.Leave(bg))
+	})
+}
+
+// A permission that is missing is no accident: it is said, and to whom it concerns.
+// (R24.)
+func TestNoPermission(t *testing.T) {
+	acl := func(perm int32) []zk.ACL {
+		return append(zk.DigestACL(zk.PermAll, "owner", "secret"), zk.ACL{Perms: perm, Scheme: "world", ID: "anyone"})
+	}
+	me := members.Member{ID: "self", Data: []byte("1")}
+	t.Run("to create", func(t *testing.T) {
+		bubble(t, func(w *place) {
+			w.create(dir, "", 0, world)
+			_, err := w.op().SetACL(dir, zk.WorldACL(zk.PermRead), -1)
+			w.must(err)
+			g := members.New(w.client(term), dir)
+			h, m := g.Join(bg, me), g.Keep(bg, members.Member{ID: "other"})
+			w.wants(h.Wait(), zk.ErrNoAuth, "join", dir+"/self")
+			w.wait("end", m.Done())
+			w.wants(m.Err(), zk.ErrNoAuth, "keep", dir+"/other")
+			if err := m.Update(bg, nil); !errors.Is(err, zk.ErrNoAuth) {
+				w.Errorf("Update: %v", err)
+			}
+			w.must(m.Leave(bg))
+		})
+	})
+	t.Run("to delete", func(t *testing.T) {
+		bubble(t, func(w *place) {
+			w.create(dir, "", 0, world)
+			_, err := w.op().SetACL(dir, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1)
+			w.must(err)
+			c := w.client(term)
+			h, m := w.join(c, "self", ""), w.keep(c, "other", "")
+			w.wants(h.Release(bg), zk.ErrNoAuth, "release", dir+"/self")
+			if err := m.Leave(bg); !errors.Is(err, zk.ErrNoAuth) {
+				w.Errorf("Leave: %v", err)
+			}
+			if err := m.Leave(bg); !errors.Is(err, zk.ErrNoAuth) { // and again
+				w.Errorf("Leave: %v", err)
+			}
+			w.must(c.Close())
+			if got := w.truth(); got != "" { // with the session at last
+				w.Errorf("left: %s", got)
+			}
+		})
+	})
+	t.Run("to update", func(t *testing.T) {
+		bubble(t, func(w *place) {
+			c := w.client(term)
+			m := w.keep(c, "self", "1")
+			_, err := w.op().SetACL(dir+"/self", acl(zk.PermAll&^zk.PermWrite), -1)
+			w.must(err)
+			w.wants(m.Update(bg, []byte("2")), zk.ErrNoAuth, "update", dir+"/self")
+			time.Sleep(time.Minute)
+			if s, _ := m.Latest(); !s.In || w.truth() != "self=1" {
+				w.Errorf("stands %+v, there is %q", s, w.truth())
+			}
+			_, err = c.Conn().SetACL(dir+"/self", world, -1)
+			w.must(err)
+			w.must(m.Update(bg, []byte("3")))
+			w.must(m.Leave(bg))
+		})
+	})
+	t.Run("to list", func(t *testing.T) {
+		bubble(t, func(w *place) {
+			w.create(dir, "", 0, world)
+			_, err := w.op().SetACL(dir, zk.WorldACL(zk.PermAll&^zk.PermRead), -1)
+			w.must(err)
+			g := members.New(w.client(term), dir)
+			s := g.Watch(bg)
+			w.wait("end", s.Done())
+			w.wants(s.Err(), zk.ErrNoAuth, "watch the members of", dir)
+			_, err = g.AwaitN(bg, 1)
+			w.wants(err, zk.ErrNoAuth, "await 1 members of", dir)
+			h := g.Join(bg, me) // for which nothing need be listed
+			w.must(h.Wait())
+			w.must(h.Release(bg))
+		})
+	})
+	t.Run("to read one", func(t *testing.T) {
+		bubble(t, func(w *place) {
+			w.create(dir+"/hidden", "", zk.FlagEphemeral, zk.WorldACL(zk.PermAll&^zk.PermRead))
+			w.create(dir+"/hidden2", "", zk.FlagEphemeral, zk.WorldACL(zk.PermAll&^zk.PermRead))
+			c := w.client(term)
+			r := w.watch(w.client(long), nil)
+			m := w.keep(c, "self", "1")
+			w.sees(r, "self=1 !")
+			if v, _ := r.Latest(); !errors.Is(v.Err, zk.ErrNoAuth) {
+				w.Errorf("View.Err is %v", v.Err)
+			}
+			g := members.New(c, dir)
+			_, _, err := g.Find(bg, "hidden")
+			w.wants(err, zk.ErrNoAuth, "find", dir+"/hidden")
+			s := g.Follow(bg, "hidden")
+			w.wait("end", s.Done())
+			w.wants(s.Err(), zk.ErrNoAuth, "follow", dir+"/hidden")
+			_, err = g.Await(bg, "hidden")
+			w.wants(err, zk.ErrNoAuth, "await", dir+"/hidden")
+			w.must(m.Update(bg, []byte("2")))
+			w.sees(r, "self=2 !")
+			w.must(w.op().Delete(dir+"/hidden", -1))
+			w.must(w.op().Delete(dir+"/hidden2", -1))
+			w.sees(r, "self=2")
+			w.must(m.Leave(bg))
+		})
+	})
+}
+
+// Joined closes when a Membership is in for the first time, and not if it never is.
+func TestJoined(t *testing.T) {
+	bubble(t, func(w *place) {
+		g := members.New(w.client(term), dir)
+		m := g.Keep(bg, members.Member{ID: "a"})
+		w.wait("joined", m.Joined())
+		if v, err := g.Members(bg); err != nil || say(v) != "a=" {
+			w.Errorf("listed %q, %v", say(v), err)
+		}
+		bad := g.Keep(bg, members.Member{ID: "a/b"})
+		w.wait("done", bad.Done())
+		select {
+		case <-bad.Joined():
+			w.Error("joined under an invalid ID")
+		default:
+		}
+		w.must(m.Leave(bg))
+		w.wait("joined, still", m.Joined())
+	})
+}

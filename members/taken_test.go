@@ -1,0 +1,153 @@
+package members_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/members"
+)
+
+// Of two that live the second is told that the ID is taken, whoever has it, and the
+// first is not disturbed.
+func TestTaken(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		take func(w *place, c *coord.Client) (free func())
+	}{
+		{"another client", func(w *place, _ *coord.Client) func() {
+			h := w.join(w.client(long), "self", "first")
+			return func() { w.must(h.Err()); w.must(h.Release(bg)) }
+		}},
+		{"a znode of no session", func(w *place, _ *coord.Client) func() {
+			w.create(dir+"/self", "first", 0, world)
+			return func() { w.must(w.op().Delete(dir+"/self", -1)) }
+		}},
+		{"one that hides its data", func(w *place, _ *coord.Client) func() {
+			w.create(dir+"/self", "first", zk.FlagEphemeral, zk.WorldACL(zk.PermAll&^zk.PermRead))
+			return func() { w.must(w.op().Delete(dir+"/self", -1)) }
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(w *place) {
+				c := w.client(term)
+				free := tt.take(w, c)
+				g := members.New(c, dir)
+				me := members.Member{ID: "self", Data: []byte("second")}
+				h := g.Join(bg, me)
+				w.wants(h.Wait(), members.ErrTaken, "join", dir+"/self")
+				w.wait("end", h.Done())
+				m := g.Keep(bg, me)
+				s := w.out(m, members.ErrTaken)
+				w.wants(s.Err, members.ErrTaken, "keep", dir+"/self")
+				w.open("end", m.Done())
+				w.Expire(c.Session().ID()) // it goes on waiting in the next session
+				time.Sleep(time.Minute)
+				w.wants(g.Join(bg, me).Wait(), members.ErrTaken, "join", dir+"/self") // and has the seat meanwhile
+				if got, _ := m.Latest(); got.In {
+					w.Errorf("in, beside the first: %+v", got)
+				}
+				free()
+				if s := w.in(m); s.Err != nil || s.Token == 0 {
+					w.Errorf("stands %+v", s)
+				}
+				if got := w.truth(); got != "self=second" {
+					w.Errorf("there is %q", got)
+				}
+				w.must(m.Leave(bg))
+			})
+		})
+	}
+}
+
+// One client has each ID once, whatever Groups it is asked through: the ensemble
+// could not tell the two apart. While the first is leaving the second waits for that.
+func TestTakenByTheClientItself(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		g, same := members.New(c, dir), members.New(c, dir)
+		me := members.Member{ID: "self", Data: []byte("first")}
+		other := members.Member{ID: "self", Data: []byte("second")}
+		for _, kept := range []bool{false, true} {
+			var leave func(context.Context) error
+			if kept {
+				m := g.Keep(bg, me)
+				w.in(m)
+				leave = m.Leave
+			} else {
+				h := g.Join(bg, me)
+				w.must(h.Wait())
+				leave = h.Release
+			}
+			h := same.Join(bg, other)
+			w.wants(h.Wait(), members.ErrTaken, "join", dir+"/self")
+			m := same.Keep(bg, other)
+			w.wait("end", m.Done())
+			w.wants(m.Err(), members.ErrTaken, "keep", dir+"/self")
+			if got := w.truth(); got != "self=first" {
+				w.Errorf("there is %q", got)
+			}
+
+			heal := w.Stall(c, coordtest.Both)
+			ended, cancel := context.WithCancel(bg)
+			cancel()
+			_ = leave(ended)
+			h = same.Join(bg, other)
+			ctx, stop := context.WithTimeout(bg, time.Second)
+			impatient := g.Join(ctx, me)
+			w.wait("end", impatient.Done())
+			stop()
+			w.wants(impatient.Err(), context.DeadlineExceeded, "join", dir+"/self")
+			w.open("membership", h.Acquired())
+			heal()
+			w.must(h.Wait())
+			if got := w.truth(); got != "self=second" {
+				w.Errorf("there is %q", got)
+			}
+			w.must(leave(bg))
+			w.must(h.Err())
+			w.must(h.Release(bg))
+		}
+		if got := w.truth(); got != "" {
+			w.Errorf("left: %s", got)
+		}
+	})
+}
+
+// Many seek one ID at a time: one client has it at a time, and in the end each has
+// had it.
+func TestManySeekOneID(t *testing.T) {
+	bubble(t, func(w *place) {
+		const n = 10
+		var all []*members.Membership
+		for range n {
+			all = append(all, members.New(w.client(long), dir).Keep(bg, members.Member{ID: "self"}))
+		}
+		for left := all; len(left) > 0; {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			in := -1
+			for i, m := range left {
+				switch s, _ := m.Latest(); {
+				case s.In && in >= 0:
+					w.Fatal("two are in")
+				case s.In:
+					in = i
+				case !errors.Is(s.Err, members.ErrTaken):
+					w.Errorf("stands %+v", s)
+				}
+			}
+			if in < 0 {
+				w.Fatalf("nobody is in\n%s", w.Tree())
+			}
+			w.must(left[in].Leave(bg))
+			left = append(left[:in:in], left[in+1:]...)
+		}
+	})
+}
