@@ -137,3 +137,30 @@ func ExamplePublish() {
 	// port "5433" false
 	// standby "" true
 }
+
+func ExampleTree() {
+	server, err := coordtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	c, err := coord.Dial(ctx, []string{server.Addr()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	at := map[string]string{"host": "ada", "port": "5432"}
+	if err := config.Publish(ctx, c, "/app/db", at, config.EncodeText); err != nil {
+		log.Fatal(err)
+	}
+	for db := range config.Tree(ctx, c, "/app/db", config.Text).All() {
+		// Host and port always belong together.
+		fmt.Printf("%s:%s\n", db.Values["host"].Value, db.Values["port"].Value)
+		break
+	}
+	// Output:
+	// ada:5432
+}

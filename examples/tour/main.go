@@ -2,7 +2,8 @@
 // not: four contenders, each with a session and a connection of its own, queue for
 // one lock and tell what their select sees. One gives up waiting, one is cut off
 // by a partition while it holds the lock and is told Lost before the next has it,
-// and what it then still writes is refused. At the end readers share another
+// and what it then still writes is refused. A setting changes while one works. An
+// onlooker sees who is there, and who is killed. At the end readers share another
 // lock, and a writer has its turn and goes on as a reader.
 //
 //	go run ./examples/tour
@@ -31,7 +32,8 @@ func main() {
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), "Tour tells in some 10 s how four contenders share one lock, through a\n",
 			"release, a cancellation, a lost connection and a partition, and how readers\n",
-			"and writers share another. Exit status 0 means that all went as promised.\n",
+			"and writers share another; who is there; and how a setting changes. Exit\n",
+			"status 0 means that all went as promised.\n",
 			"\nusage: tour [flags]\n")
 		flag.PrintDefaults()
 	}

@@ -10,7 +10,7 @@ import (
 // The programs in the README are those of the examples, which are compiled and run.
 func TestReadme(t *testing.T) {
 	var examples string
-	for _, name := range []string{"lock", "rwlock", "members", "coord"} {
+	for _, name := range []string{"lock", "rwlock", "members", "config", "coord"} {
 		examples += flat(t, "../../"+name+"/example_test.go")
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(flat(t, "../../README.md"), -1)

@@ -1,0 +1,115 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+)
+
+// On a real server, too, no Tree sees half of what is published together, while
+// publications follow one another as fast as they can and connections break all
+// the time; and all end on the last one.
+func TestTreeOnRealServer(t *testing.T) {
+	const readers, keys, rounds = 5, 20, 300
+	servers := ensemble.Shared(t).Servers()
+	root := fmt.Sprintf("/tree-%d", time.Now().UnixNano())
+	dial := func() (*coord.Client, *coordtest.Link) {
+		link := coordtest.NewLink(nil)
+		t.Cleanup(link.Close)
+		c, err := coord.Dial(t.Context(), servers, &coord.Options{SessionTimeout: 20 * time.Second, Dial: link.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c, link
+	}
+	writer, _ := dial()
+	publish := func(gen int) {
+		values := make(map[string]int)
+		var remove []string
+		for k := range keys {
+			key := fmt.Sprintf("d%d/k%d", k%3, k)
+			if k < keys/2 || (k+gen)%2 == 0 { // half of them come and go
+				values[key] = gen
+			} else {
+				remove = append(remove, key)
+			}
+		}
+		if err := config.Publish(t.Context(), writer, root, values, config.EncodeJSON[int], remove...); err != nil {
+			t.Error(err)
+		}
+	}
+	publish(1)
+	var reading, breaking sync.WaitGroup
+	done := make(chan struct{})
+	for range readers {
+		c, link := dial()
+		tree := config.Tree(t.Context(), c, root, config.JSON[int])
+		reading.Go(func() {
+			shown, last := 0, 0
+			late := time.After(time.Minute)
+			for last < rounds {
+				select {
+				case k := <-tree.Updates():
+					shown++
+					last = max(last, oneGeneration(t, k, last, keys))
+				case <-late:
+					t.Errorf("ends on %d", last)
+					return
+				}
+			}
+			t.Logf("%d states of %d seen", shown, rounds)
+		})
+		breaking.Go(func() {
+			tick := time.NewTicker(50 * time.Millisecond)
+			defer tick.Stop()
+			for {
+				select {
+				case <-tick.C:
+					link.Reset()
+				case <-done:
+					return
+				}
+			}
+		})
+	}
+	for gen := 2; gen <= rounds; gen++ {
+		publish(gen)
+	}
+	close(done)
+	breaking.Wait()
+	reading.Wait()
+}
+
+// oneGeneration checks that k is one generation, not before last, and returns it.
+func oneGeneration(t *testing.T, k config.Keys[int], last, keys int) int {
+	t.Helper()
+	gens := make(map[int]int)
+	for name, u := range k.Values {
+		if u.Err != nil || strings.Count(name, "/") != 1 {
+			t.Errorf("%s: %v", name, u.Err)
+		}
+		gens[u.Value]++
+	}
+	for gen, n := range gens {
+		want := keys / 2
+		for i := keys / 2; i < keys; i++ {
+			if (i+gen)%2 == 0 {
+				want++
+			}
+		}
+		if len(gens) != 1 || n != want || gen < last {
+			t.Errorf("after %d: %d keys of %d, want %d of one generation; %v", last, n, gen, want, gens)
+		}
+		return gen
+	}
+	t.Error("no keys")
+	return last
+}
