@@ -83,7 +83,7 @@ func (l *Loop) watch(ctx context.Context, k key, as string) *Stream[Snapshot] {
 		return Ended[Snapshot](l.source.Ended(as, context.Cause(ctx)))
 	}
 	s, p := NewStream[Snapshot]()
-	sub := &subscription{key: k, ctx: ctx, as: as, out: p}
+	sub := &subscription{key: k, ctx: ctx, as: as, out: streamSink{p}}
 	if !l.inbox.post(func() { l.subscribe(sub) }) {
 		p.Close(l.source.Ended(as, l.inbox.cause()))
 	}

@@ -69,8 +69,11 @@ type sink interface {
 	settle(bool)
 }
 
-// settle implements [sink]. The receiver of a stream is not told.
-func (p Publisher[T]) settle(bool) {}
+// A streamSink is the sink that is a stream. Its receiver is not told more than
+// the snapshots.
+type streamSink struct{ Publisher[Snapshot] }
+
+func (streamSink) settle(bool) {}
 
 func (l *Loop) subscribe(sub *subscription) {
 	e := l.entries[sub.key]

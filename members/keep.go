@@ -121,7 +121,7 @@ func (ms *Membership) Update(ctx context.Context, data []byte) error {
 	}
 	gen := ms.tells.put(bytes.Clone(data))
 	for {
-		settled, err, moved := ms.tells.outcome(gen)
+		settled, moved, err := ms.tells.outcome(gen)
 		switch {
 		case settled && err != nil:
 			return fail(err)

@@ -55,14 +55,14 @@ func (t *telling) settle(gen int, err error) {
 
 // outcome returns whether gen is settled, and how; and what closes when that may
 // change.
-func (t *telling) outcome(gen int) (settled bool, err error, moved <-chan struct{}) {
+func (t *telling) outcome(gen int) (settled bool, moved <-chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case gen > t.settled:
-		return false, nil, t.moved
+		return false, t.moved, nil
 	case gen > t.told:
-		return true, t.err, nil
+		return true, nil, t.err
 	}
 	return true, nil, nil
 }

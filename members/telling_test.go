@@ -13,7 +13,7 @@ func TestTelling(t *testing.T) {
 	first, second, third := tells.put(nil), tells.put(nil), tells.put(nil)
 	expect := func(gen int, settled bool, want error) {
 		t.Helper()
-		if got, err, _ := tells.outcome(gen); got != settled || err != want {
+		if got, _, err := tells.outcome(gen); got != settled || err != want {
 			t.Errorf("generation %d is settled: %v, %v; want %v, %v", gen, got, err, settled, want)
 		}
 	}

@@ -55,14 +55,6 @@ func (w *place) client(timeout time.Duration) *coord.Client {
 	return w.Client(w, &coord.Options{SessionTimeout: timeout})
 }
 
-// guarded returns a new client that has presented digest credentials, and whose
-// recipes guard their znodes with acl.
-func (w *place) guarded(user string, acl []zk.ACL) *coord.Client {
-	w.Helper()
-	return w.Client(w, &coord.Options{SessionTimeout: term, ACL: acl,
-		Auth: []coord.Auth{{Scheme: "digest", Credential: []byte(user + ":secret")}}})
-}
-
 func (w *place) op() *zk.Conn { return w.operator.Conn() }
 
 func (w *place) must(err error) {
