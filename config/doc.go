@@ -41,6 +41,7 @@
 //
 // A value is the data of one znode. Znodes that are made for values are
 // persistent, and so are those above them, which have null data. Beside these the
-// package keeps a few ephemeral znodes for each client that changes something, in
-// the directory /_zkcoord below the client's chroot; see [Modify].
+// package keeps a few small znodes for each client that changes something, in the
+// directory /_zkcoord below the client's chroot; see [Modify]. They are containers,
+// which the ensemble removes some time after the client's session.
 package config

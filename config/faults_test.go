@@ -241,6 +241,7 @@ func TestFaults(t *testing.T) {
 				left.Add(int64(y.left))
 				unknown.Add(int64(y.unknown))
 				w.must(w.c.Close())
+				w.reap()
 				if tree := w.Tree(); strings.Contains(tree, "config-") && !strings.Contains(p.name, "others increment") {
 					w.Errorf("left\n%s", tree)
 				}

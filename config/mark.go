@@ -11,14 +11,18 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 )
 
-// A mark is the evidence of what became of a transaction: an ephemeral znode that
+// A mark is the evidence of what became of a transaction: a znode that
 // the transaction writes to as well, on condition of its version. Whoever makes
 // the version another, and be it in another session, sees to it that the
 // transaction is not carried out any more if it has not been, and sees which of
 // the two is the case. Were there only the value to look at, somebody could have
 // stored the same one, or another over it.
+//
+// It is a container with one ephemeral child: the ensemble removes it, but only
+// some time after the end of the session, commonly up to a minute. An ephemeral
+// mark would go when it is needed most.
 type mark struct {
-	s       *coord.Session // in which it was made, and with which it goes
+	s       *coord.Session // in which it was made
 	path    string         // full; nobody else ever has this name
 	version int32
 	known   bool // version is the present one, and no transaction under way can change it
@@ -97,19 +101,20 @@ func (p *marks) renounce(s *coord.Session) {
 func (p *marks) take(ctx context.Context, s *coord.Session) (*mark, error) {
 	for {
 		m, may := p.pick(s)
-		if !may {
+		switch {
+		case !may:
 			return nil, nil
-		}
-		if m == nil {
-			m = &mark{s: s, path: p.c.FullPath(marksDir + "/" + markName + rand.Text())}
-			err := p.make(ctx, m)
-			if coord.Refused(err) {
-				p.renounce(s)
-				return nil, nil
+		case m == nil:
+			select {
+			case err := <-p.make(s):
+				if err != nil {
+					return nil, reason(ctx, s, err)
+				}
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
 			}
-			return m, err
-		}
-		if m.known {
+			continue
+		case m.known:
 			return m, nil
 		}
 		// A transaction may be under way whose caller has left. This write makes
@@ -130,27 +135,47 @@ func (p *marks) take(ctx context.Context, s *coord.Session) (*mark, error) {
 	}
 }
 
-// make creates m, and the directory if that is missing.
-func (p *marks) make(ctx context.Context, m *mark) error {
+// make has a new mark of session s made, or seen to that none is to be had. It is
+// seen through to its end, whoever waits: a container that has never had a child
+// is not removed by the ensemble.
+func (p *marks) make(s *coord.Session) <-chan error {
+	done := make(chan error, 1) // so that the goroutine ends though nobody waits
+	m := &mark{s: s, path: p.c.FullPath(marksDir + "/" + markName + rand.Text())}
+	ok := p.c.Go(func(life context.Context) {
+		err := p.create(life, m)
+		made := err == nil
+		switch {
+		case made:
+			p.give(m)
+		case coord.Refused(err):
+			p.renounce(s)
+			err = nil
+		}
+		done <- err
+		if !made {
+			_, _ = coord.Read(life, p.c, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, conn.Delete(m.path, -1) })
+		}
+	})
+	if !ok {
+		done <- coord.ErrClosed
+	}
+	return done
+}
+
+// create creates m, and the directory if that is missing.
+func (p *marks) create(ctx context.Context, m *mark) error {
 	for makes := 0; ; makes++ {
-		_, err := coord.Retry(ctx, m.s, func(conn *zk.Conn) (string, error) {
-			return conn.Create(m.path, []byte{}, zk.FlagEphemeral, p.c.ACL())
-		})
-		switch err := reason(ctx, m.s, err); {
-		case err == nil:
+		err := m.s.MakeDir(ctx, m.path)
+		if err == nil {
+			_, err = coord.Retry(ctx, m.s, func(conn *zk.Conn) (string, error) {
+				return conn.Create(m.path+"/session", nil, zk.FlagEphemeral, p.c.ACL())
+			})
+		}
+		switch {
+		case err == nil, errors.Is(err, zk.ErrNodeExists): // by a try whose answer was lost
 			m.known = true
 			return nil
-		case errors.Is(err, zk.ErrNodeExists): // by a try whose answer was lost
-			m.known = true
-			return nil
-		case errors.Is(err, zk.ErrNoNode) && makes < maxMakes:
-			if err := m.s.MakeDir(ctx, p.c.FullPath(marksDir)); err != nil {
-				return reason(ctx, m.s, err)
-			}
-		default:
-			if !coord.Refused(err) {
-				p.give(m) // it may be there, or still come
-			}
+		case !errors.Is(err, zk.ErrNoNode) || makes == maxMakes: // else it was removed as soon as it was made
 			return err
 		}
 	}

@@ -14,17 +14,17 @@ import (
 // Modify returns what it has stored.
 //
 // The change is carried out once or not at all, however many answers are lost.
-// With each change Modify writes to an ephemeral znode of the client, below
-// /_zkcoord, whose version tells what became of it; so a change costs one read and
-// one write, and the first few of a session some more. A client that may not have
-// such a znode goes without.
+// With each change Modify writes to a znode of the client, below /_zkcoord, whose
+// version tells what became of it, in a later session too; so a change costs one
+// read and one write, and the first few of a session some more. A client that may
+// not have such a znode goes without.
 //
 // An error is an [*coord.Error], and means that nothing was stored, unless it is
 // [ErrUnknown]: the ensemble's refusal, the error of change, that of decode for a
 // value that is malformed, that of encode, [coord.ErrClosed] or, when ctx ends
 // first, its cause. ErrUnknown comes, beside the reason, if ctx ends or c is closed
-// while an answer is due, or if the session is over before there was one and there
-// is nothing left to tell by, which is seldom.
+// while an answer is due; or if the session is over before there was one, and there
+// is nothing left to tell by when the next one begins, such as a minute later.
 //
 // change may be called any number of times, on the caller's goroutine, and should
 // do nothing but compute. A panic of it passes through, and nothing is stored; one

@@ -87,7 +87,7 @@ var modifyings = []struct {
 			w.Errorf("%d marks, %s stored", len(names), w.get("/n"))
 		}
 		w.must(w.c.Close())
-		w.Reap()
+		w.reap()
 		if tree := w.Tree(); strings.Contains(tree, "_zkcoord") {
 			w.Errorf("left\n%s", tree)
 		}
@@ -444,6 +444,23 @@ var modifyings = []struct {
 			w.flap(func() { w.Expire(w.c.Session().ID()) })
 		}
 	}},
+	{"what became of a change is learned in the next session, too", func(w *world) {
+		for i, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
+			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if f.Op != "multi" || f.Dir != dir {
+					return coordtest.Pass
+				}
+				w.link.OnFrame(nil)
+				w.Expire(w.c.Session().ID()) // a request that is lost, or an answer
+				return coordtest.HangUp
+			})
+			was := w.c.Session()
+			n, err := add(bg, w.c, "/n")
+			if w.must(err); n != i+1 || w.get("/n") != fmt.Sprint(n) || was.Err() == nil {
+				w.Errorf("direction %d: returned %d, stored %s", dir, n, w.get("/n"))
+			}
+		}
+	}},
 	{"marks that an operator deletes, changes or forbids to write are replaced or done without", func(w *world) {
 		_, err := add(bg, w.c, "/n")
 		w.must(err)
@@ -452,11 +469,12 @@ var modifyings = []struct {
 			w.must(err)
 			return "/_zkcoord/" + names[0]
 		}
+		w.delete(marks() + "/session")
 		w.delete(marks())
 		_, err = add(bg, w.c, "/n")
 		w.must(err)
-		w.delete(marks())
-		w.delete("/_zkcoord")
+		w.delete(marks() + "/session")
+		w.reap()
 		_, err = add(bg, w.c, "/n")
 		w.must(err)
 		w.set(marks(), "what is this?")

@@ -219,3 +219,11 @@ func (w *world) flap(blow func()) {
 	<-changed
 	w.await(w.c, coord.Connected)
 }
+
+// reap has the server remove the containers that are no longer used, as real ones
+// do from time to time, and those that then are not.
+func (w *world) reap() {
+	for range 3 {
+		w.Reap()
+	}
+}
