@@ -14,7 +14,8 @@ import (
 // What an error of this package can be, beside those of package coord. Test for
 // these with [errors.Is].
 var (
-	// ErrMissing says that there is no znode at the path. It is also zk.ErrNoNode.
+	// ErrMissing says that there is no znode at the path, or one whose data are null,
+	// which is how directories are made. It is also zk.ErrNoNode.
 	ErrMissing = fmt.Errorf("config: nothing is stored: %w", zk.ErrNoNode)
 
 	// ErrUnknown says that it could not be learned what became of a change: it
@@ -23,7 +24,8 @@ var (
 	ErrUnknown = errors.New("config: the change may or may not have been carried out")
 )
 
-// JSON decodes data as encoding/json does. It goes with [EncodeJSON].
+// JSON decodes data as encoding/json does, and so null as the zero T. It goes with
+// [EncodeJSON].
 func JSON[T any](data []byte) (T, error) {
 	var v T
 	err := json.Unmarshal(data, &v)

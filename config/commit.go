@@ -46,7 +46,7 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return coord.GivenUp(ctx)
 	}
 	for {
 		m, err := p.take(ctx, s)
@@ -90,7 +90,7 @@ func (p *marks) carryOut(ctx context.Context, s *coord.Session, m *mark, writes 
 	case !coord.Refused(err):
 		p.give(m)
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return coord.GivenUp(ctx)
 		}
 		return errAgain
 	case m != nil && at == 0:
@@ -194,9 +194,9 @@ func judge(ctx context.Context, s *coord.Session, writes []write, over bool) (ve
 		var same, others bool
 		switch {
 		case w.was == nil || now.stat == nil:
-			// What was made and removed again has left nothing behind: as good as
-			// not made.
-			same = w.was == nil && now.stat == nil
+			// One thing that was made and removed again has left nothing behind: as
+			// good as not made. Of several the others may be there.
+			same = w.was == nil && now.stat == nil && len(writes) == 1
 			others = w.was == nil && now.stat != nil && now.stat.Version == 0 && !bytes.Equal(now.data, w.data)
 		default:
 			same = now.stat.Mzxid == w.was.Mzxid

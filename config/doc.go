@@ -35,7 +35,8 @@
 // has been replaced and does not know it yet, also for the syncLimit at the most,
 // takes itself for the present one. And what Read returns may have been changed
 // again by the time it is looked at. What has to be right at the moment at which
-// it takes effect must be a change: [Modify] changes nothing but what it has read.
+// it takes effect must be a change: [Modify] changes what it has read if nobody else
+// has stored anything since.
 //
 // # What is stored
 //
@@ -43,5 +44,7 @@
 // persistent, and so are those above them, which have null data. Beside these the
 // package keeps a few small znodes for each client that changes something, in the
 // directory /_zkcoord below the client's chroot; see [Modify]. They are containers,
-// which the ensemble removes some time after the client's session.
+// which the ensemble removes some time after the client's session, but for an empty
+// one that a program may leave which ends in the middle of making it; or ephemeral,
+// where the ensemble has no containers.
 package config

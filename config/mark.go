@@ -111,25 +111,34 @@ func (p *marks) take(ctx context.Context, s *coord.Session) (*mark, error) {
 					return nil, reason(ctx, s, err)
 				}
 			case <-ctx.Done():
-				return nil, context.Cause(ctx)
+				return nil, coord.GivenUp(ctx)
 			}
 			continue
 		case m.known:
 			return m, nil
 		}
 		// A transaction may be under way whose caller has left. This write makes
-		// the version another, and known.
-		stat, err := coord.Retry(ctx, s, func(conn *zk.Conn) (*zk.Stat, error) {
-			return conn.Set(m.path, []byte(fenced), -1)
-		})
-		switch err := reason(ctx, s, err); {
-		case err == nil:
+		// the version another, and known. It is bound to the version, too, because it
+		// could itself be under way when its caller has left, and come late.
+		n, err := fetch(ctx, s, m.path, false)
+		var stat *zk.Stat
+		if err == nil && n.stat != nil && n.stat.Version != -1 {
+			stat, err = coord.Retry(ctx, s, func(conn *zk.Conn) (*zk.Stat, error) {
+				return conn.Set(m.path, []byte(fenced), n.stat.Version)
+			})
+			err = reason(ctx, s, err)
+		}
+		switch {
+		case err == nil && stat != nil:
 			m.version, m.known = stat.Version, true
-			p.give(m) // unless it is the one version that can not be asked for
+			p.give(m)
+		case err == nil, errors.Is(err, zk.ErrNoNode): // it is gone, or worn out
+		case errors.Is(err, zk.ErrBadVersion):
+			p.give(m)
 		case !coord.Refused(err):
 			p.give(m)
 			return nil, err
-		case !errors.Is(err, zk.ErrNoNode):
+		default:
 			p.renounce(s)
 		}
 	}
@@ -137,17 +146,20 @@ func (p *marks) take(ctx context.Context, s *coord.Session) (*mark, error) {
 
 // make has a new mark of session s made, or seen to that none is to be had. It is
 // seen through to its end, whoever waits: a container that has never had a child
-// is not removed by the ensemble.
+// is not removed by the ensemble. That end comes within a session timeout.
 func (p *marks) make(s *coord.Session) <-chan error {
 	done := make(chan error, 1) // so that the goroutine ends though nobody waits
 	m := &mark{s: s, path: p.c.FullPath(marksDir + "/" + markName + rand.Text())}
 	ok := p.c.Go(func(life context.Context) {
-		err := p.create(life, m)
+		ctx, stop := context.WithTimeout(life, s.Timeout())
+		defer stop()
+		err := p.create(ctx, m)
 		made := err == nil
 		switch {
 		case made:
 			p.give(m)
-		case coord.Refused(err):
+		case coord.Refused(err) || s.Err() == nil && life.Err() == nil:
+			// The ensemble says no, or nothing that can be understood.
 			p.renounce(s)
 			err = nil
 		}
@@ -165,20 +177,49 @@ func (p *marks) make(s *coord.Session) <-chan error {
 // create creates m, and the directory if that is missing.
 func (p *marks) create(ctx context.Context, m *mark) error {
 	for makes := 0; ; makes++ {
-		err := m.s.MakeDir(ctx, m.path)
+		_, err := coord.Retry(ctx, m.s, func(conn *zk.Conn) (string, error) {
+			return conn.CreateContainer(m.path, []byte{}, zk.FlagContainer, p.c.ACL())
+		})
+		child := m.path + "/session"
+		switch {
+		case errors.Is(err, zk.ErrNodeExists): // by a try whose answer was lost
+			err = nil
+		case coord.Refused(err) && !errors.Is(err, zk.ErrNoNode):
+			child, err = m.path, nil // perhaps the server has no containers
+		}
 		if err == nil {
 			_, err = coord.Retry(ctx, m.s, func(conn *zk.Conn) (string, error) {
-				return conn.Create(m.path+"/session", nil, zk.FlagEphemeral, p.c.ACL())
+				return conn.Create(child, []byte{}, zk.FlagEphemeral, p.c.ACL())
 			})
 		}
 		switch {
-		case err == nil, errors.Is(err, zk.ErrNodeExists): // by a try whose answer was lost
+		case err == nil, errors.Is(err, zk.ErrNodeExists):
 			m.known = true
 			return nil
-		case !errors.Is(err, zk.ErrNoNode) || makes == maxMakes: // else it was removed as soon as it was made
+		case !errors.Is(err, zk.ErrNoNode) || makes == maxMakes:
+			return err
+		}
+		if err := p.makeDir(ctx, m.s); err != nil {
 			return err
 		}
 	}
+}
+
+// makeDir creates the directory of the marks. It is a container, but not so the
+// client's root, which may be given a value of its own one day.
+func (p *marks) makeDir(ctx context.Context, s *coord.Session) error {
+	root := p.c.FullPath("/")
+	there, err := coord.Retry(ctx, s, func(conn *zk.Conn) (bool, error) {
+		there, _, err := conn.Exists(root)
+		return there, err
+	})
+	if err == nil && !there {
+		err = makeDir(ctx, p.c, s, root)
+	}
+	if err == nil {
+		err = s.MakeDir(ctx, p.c.FullPath(marksDir))
+	}
+	return err
 }
 
 // A verdict is what is known of a transaction that can not be carried out any

@@ -13,6 +13,10 @@ import (
 // given the zero T, and what it returns is created, with what is missing above it.
 // Modify returns what it has stored.
 //
+// Nobody else has stored anything if the version is the same. A znode that was
+// deleted and made anew since it was read, and has come to the same version, can
+// not be told from what was read.
+//
 // The change is carried out once or not at all, however many answers are lost.
 // With each change Modify writes to a znode of the client, below /_zkcoord, whose
 // version tells what became of it, in a later session too; so a change costs one
@@ -93,7 +97,7 @@ var errVersion = errors.New("config: the znode has been changed four billion tim
 // error names path.
 func changed[T any](path string, n znode, decode func([]byte) (T, error), encode func(T) ([]byte, error), change func(T) (T, error)) (next T, data []byte, err error) {
 	var old T
-	if n.stat != nil {
+	if n.data != nil {
 		if old, err = decoded(path, decode, n.data); err != nil {
 			return next, nil, err
 		}

@@ -39,7 +39,7 @@ func Read[T any](ctx context.Context, c *coord.Client, path string, decode func(
 			continue
 		case err != nil:
 			return refuse(err)
-		case n.stat == nil:
+		case n.data == nil:
 			return refuse(ErrMissing)
 		}
 		v, err := decoded(path, decode, n.data)
@@ -52,8 +52,8 @@ func Read[T any](ctx context.Context, c *coord.Client, path string, decode func(
 
 // A znode is one as it was read.
 type znode struct {
-	data []byte
-	stat *zk.Stat // nil: there is none
+	data []byte   // nil: no value, as in a directory
+	stat *zk.Stat // nil: there is no znode
 }
 
 // errAgain says that nothing was changed, and that it makes sense to look and try
@@ -92,7 +92,7 @@ func reason(ctx context.Context, s *coord.Session, err error) error {
 	case err == nil, coord.Refused(err):
 		return err
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return coord.GivenUp(ctx)
 	case s.Err() != nil:
 		return errAgain
 	}

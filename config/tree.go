@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -16,7 +15,7 @@ type Keys[T any] struct {
 	// Values has an Update for each key: the path of its znode from the path that
 	// is followed, such as "port" or "db/host". It is not to be modified. An Update
 	// whose Err is not nil has the last good value of its key. A key that has been
-	// removed is not in Values, and one that is made anew begins without a value.
+	// removed is not in Values.
 	Values map[string]Update[T]
 
 	Suspended bool // the connection is down, and this is what was last known
@@ -28,8 +27,9 @@ type Keys[T any] struct {
 // Each Keys is a state that there was, between one transaction and the next. So of
 // what is stored together, as by [Publish], it has everything or nothing, also when
 // the connection breaks in the middle. A state that lasted for less time than it
-// takes to read what has changed may not be seen. While changes never pause for so
-// long, which a burst of a few thousand a second can do, no state can be seen.
+// takes to read what has changed may not be seen. So while something below path
+// changes again and again before it can be read, the stream says nothing new: with
+// 10 ms from here to the server and back, at some 100 changes a second or more.
 //
 // Every znode below path is a key, but for those whose data are null, or are empty
 // while there are znodes below: these are directories. A path that is not there has
@@ -47,10 +47,11 @@ func Tree[T any](ctx context.Context, c *coord.Client, path string, decode func(
 	if decode == nil {
 		return event.Ended[Keys[T]](&coord.Error{Op: "watch all below", Path: path, Err: errNil("decode")})
 	}
-	t := tree[T]{path: path, decode: decode, hidden: hidden(c, path)}
+	t := tree[T]{path: path, decode: decode}
 	return subtree.Watch(ctx, c, path, subtree.Recipe[Keys[T]]{
 		Op:    "watch all below",
 		Whole: true,
+		Skip:  func(name string) bool { return skip(c.FullPath(path), name) },
 		Fold:  t.fold,
 		Suspend: func(last Keys[T]) Keys[T] {
 			last.Suspended = true
@@ -68,7 +69,6 @@ func Tree[T any](ctx context.Context, c *coord.Client, path string, decode func(
 type tree[T any] struct {
 	path   string
 	decode func([]byte) (T, error)
-	hidden []string // names directly below path
 	keys   map[string]*follower[T]
 }
 
@@ -78,9 +78,6 @@ func (t *tree[T]) fold(nodes []*subtree.Node) (Keys[T], bool) {
 	values := make(map[string]Update[T])
 	news := false
 	for _, n := range nodes {
-		if top, _, _ := strings.Cut(n.Name, "/"); slices.Contains(t.hidden, top) {
-			continue
-		}
 		if n.Err == nil && (n.Data == nil || len(n.Data) == 0 && n.Children > 0) {
 			continue
 		}
@@ -91,7 +88,7 @@ func (t *tree[T]) fold(nodes []*subtree.Node) (Keys[T], bool) {
 		t.keys[n.Name] = key
 		if n.Err != nil {
 			news = news || key.now.Err != n.Err
-			key.now.Err = n.Err
+			key.now.Err, key.any = n.Err, false // what can be read again is news
 		} else {
 			news = key.take(n.Snapshot) || news
 		}
@@ -100,16 +97,10 @@ func (t *tree[T]) fold(nodes []*subtree.Node) (Keys[T], bool) {
 	return Keys[T]{Values: values}, news || len(t.keys) != len(were)
 }
 
-// hidden returns the names below path of what is not the program's: what serves
-// this package, and the ensemble itself.
-func hidden(c *coord.Client, path string) (names []string) {
-	if path == "/" {
-		names = append(names, marksDir[1:])
-	}
-	if c.FullPath(path) == "/" {
-		names = append(names, "zookeeper")
-	}
-	return names
+// skip reports whether the znode with this name below the full path is not the
+// program's, but the ensemble's, or serves this package.
+func skip(path, name string) bool {
+	return path == "/" && name == "zookeeper" || "/"+name[strings.LastIndexByte(name, '/')+1:] == marksDir
 }
 
 // below returns the path of the znode with this name below path.

@@ -18,7 +18,7 @@ type Update[T any] struct {
 
 	Version int32     // of the znode, when Value was read
 	Mzxid   int64     // the transaction that stored Value; zero: there has been no good value
-	Read    time.Time // when Value was last read, by this program's clock
+	Read    time.Time // when Value was last read or known to be what is there, by this program's clock
 
 	// Err says what is wrong with what is there now, if that is not Value: an
 	// [*coord.Error] that is [ErrMissing] or the decoder's. Nil means that Value
@@ -39,7 +39,7 @@ type Update[T any] struct {
 // decrease.
 //
 // decode is called on a goroutine of the stream's own, once for each Mzxid, and
-// may keep the data. While it runs the stream says nothing new, and
+// may keep the data. While it runs the stream says nothing new and does not end, and
 // [coord.Client.Close] waits for it. A panic of it is an error like others.
 //
 // The stream ends with an [*coord.Error] whose cause is ctx's, or
@@ -99,7 +99,7 @@ func (f *follower[T]) take(snap event.Snapshot) bool {
 			f.now.Read = time.Now()
 		}
 		return was.Suspended != snap.Suspended
-	case !snap.Exists:
+	case !snap.Exists || snap.Data == nil: // not there, or a directory
 		f.now.Err = &coord.Error{Op: "read", Path: f.path, Err: ErrMissing}
 	default:
 		var v T

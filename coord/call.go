@@ -38,7 +38,7 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 		}
 		return o.v, o.err
 	case <-ctx.Done():
-		return zero, context.Cause(ctx)
+		return zero, GivenUp(ctx)
 	case <-s.life.Done():
 		return zero, s.Err()
 	}
@@ -96,7 +96,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return GivenUp(ctx)
 	case <-s.life.Done():
 		return s.Err()
 	}
@@ -106,7 +106,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 func (s *Session) admit(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return GivenUp(ctx)
 		}
 		s.mu.Lock()
 		up := s.up
@@ -114,14 +114,14 @@ func (s *Session) admit(ctx context.Context) error {
 		select {
 		case <-up:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return GivenUp(ctx)
 		case <-s.life.Done():
 			return s.Err()
 		}
 		select {
 		case s.slots <- struct{}{}:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return GivenUp(ctx)
 		case <-s.life.Done():
 			return s.Err()
 		}

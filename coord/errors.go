@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -67,6 +68,26 @@ func Refused(err error) bool {
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
+
+// GivenUp returns the cause of the end of ctx as an error that is never [Refused],
+// nor one of go-zookeeper's, though a cause can be anything, and be an answer of the
+// ensemble to something else. It is for those who write recipes.
+func GivenUp(ctx context.Context) error {
+	if cause := context.Cause(ctx); Refused(cause) {
+		return givenUp{cause}
+	}
+	return context.Cause(ctx)
+}
+
+// A givenUp is a cause that must not be mistaken for an answer.
+type givenUp struct{ cause error }
+
+func (g givenUp) Error() string { return g.cause.Error() }
+
+// Is is what errors.Is asks.
+func (g givenUp) Is(target error) bool {
+	return !slices.Contains(answers, target) && errors.Is(g.cause, target)
+}
 
 // named reports whether err is one of answers.
 func named(err error) bool {

@@ -38,7 +38,7 @@ func (c *Client) Await(ctx context.Context) (*Session, error) {
 		}
 		// Of several that are ready the select takes any.
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, GivenUp(ctx)
 		}
 		switch err := s.Err(); {
 		case err == nil:

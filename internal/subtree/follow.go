@@ -144,7 +144,7 @@ func with(set map[event.Kind]bool, kind event.Kind, in bool) map[event.Kind]bool
 func (f *follower[T]) list(at *node, name string, names []string) {
 	at.Node.Children = len(names)
 	for _, child := range at.names {
-		if _, still := slices.BinarySearch(names, child); !still {
+		if _, still := slices.BinarySearch(names, child); !still && f.nodes[below(name, child)] != nil {
 			f.forget(below(name, child))
 		}
 	}
@@ -152,6 +152,7 @@ func (f *follower[T]) list(at *node, name string, names []string) {
 	for _, child := range names {
 		child = below(name, child)
 		switch known := f.nodes[child]; {
+		case known == nil && f.Skip != nil && f.Skip(child):
 		case known == nil:
 			f.nodes[child] = &node{Node: Node{Name: child}}
 			f.sorted = nil

@@ -31,6 +31,8 @@ type Recipe[T any] struct {
 	// Otherwise a state may be composed of moments that are a read apart, and what
 	// has just been created may be missing in it until it has been read.
 	Whole bool
+	// Skip, if not nil, names those that are not to be followed, nor what is below.
+	Skip func(name string) bool
 	// Fold returns what the subscriber is to see for the nodes, in the order of
 	// their names, and whether it is news. It must not keep the slice.
 	Fold func(nodes []*Node) (T, bool)

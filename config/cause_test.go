@@ -1,0 +1,175 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// causes are what a ctx may have ended with: the ensemble's answers to something
+// else, as an errgroup passes them on.
+var causes = []error{
+	config.ErrMissing,
+	&coord.Error{Op: "read", Path: "/none", Err: config.ErrMissing},
+	fmt.Errorf("sibling: %w", zk.ErrNoNode),
+	fmt.Errorf("sibling: %w", zk.ErrBadVersion),
+	fmt.Errorf("sibling: %w", zk.ErrNodeExists),
+	fmt.Errorf("sibling: %w", zk.ErrNoAuth),
+}
+
+// giveUp returns a ctx that ends with cause when a frame of op travels in
+// direction dir. That is held back with what follows it, until heal.
+func (w *world) giveUp(cause error, op string, dir coordtest.Direction) (ctx context.Context, heal func()) {
+	ctx, cancel := context.WithCancelCause(bg)
+	w.Cleanup(func() { cancel(nil) })
+	heal = func() { w.Errorf("no %s was met", op) }
+	w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+		if strings.HasPrefix(f.Op, op) && f.Dir == dir {
+			w.link.OnFrame(nil)
+			heal = w.link.Stall(dir)
+			cancel(cause)
+		}
+		return coordtest.Pass
+	})
+	return ctx, func() { heal() }
+}
+
+// loseAnswer has the answer to the next transaction be lost.
+func (w *world) loseAnswer() {
+	w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+		if f.Op == "multi" && f.Dir == coordtest.ToClient {
+			w.link.OnFrame(nil)
+			return coordtest.HangUp
+		}
+		return coordtest.Pass
+	})
+}
+
+// The cause of ctx is not the ensemble's answer, whatever it looks like: the
+// outcome of a change that was given up while its answer was due is unknown.
+func TestCauseIsNoAnswer(t *testing.T) {
+	for _, cause := range causes {
+		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
+			t.Run(fmt.Sprint(cause, " ", dir), func(t *testing.T) {
+				bubble(t, func(w *world) {
+					_, err := add(bg, w.c, "/n")
+					w.must(err)
+					ctx, heal := w.giveUp(cause, "multi", dir)
+					_, err = add(ctx, w.c, "/n")
+					w.wants(err, "modify", "/n", config.ErrUnknown)
+					w.wants(err, "modify", "/n", cause)
+					heal()
+					n, err := add(bg, w.c, "/n") // the first is carried out in the end: nothing was lost
+					if w.must(err); n != 3 || w.get("/n") != "3" {
+						t.Errorf("then returned %d and stored %s", n, w.get("/n"))
+					}
+
+					ctx, heal = w.giveUp(cause, "multi", dir)
+					err = config.Publish(ctx, w.c, "/p", map[string]int{"a": 1}, encodeNumber)
+					w.wants(err, "publish", "/p", config.ErrUnknown)
+					heal()
+				})
+			})
+		}
+	}
+}
+
+// A change that was given up so leaves no doubt about the next one, also of another
+// value, when the answer to that is lost: it is carried out once. (R60.)
+func TestCauseLeavesNextExact(t *testing.T) {
+	for _, lost := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
+		bubble(t, func(w *world) {
+			_, err := add(bg, w.c, "/n")
+			w.must(err)
+			ctx, heal := w.giveUp(config.ErrMissing, "multi", coordtest.ToClient)
+			_, err = add(ctx, w.c, "/n")
+			w.wants(err, "modify", "/n", config.ErrUnknown)
+			heal()
+			time.Sleep(T / 4) // of the bubble: the answer that nobody waits for is in
+			multis := 0
+			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if f.Op == "multi" && f.Dir == lost {
+					// The first to be answered may be refused, for what is known of
+					// the mark is out of date.
+					if multis++; multis <= 2 {
+						return coordtest.HangUp
+					}
+				}
+				return coordtest.Pass
+			})
+			n, err := add(bg, w.c, "/m")
+			if w.must(err); n != 1 || w.get("/m") != "1" || w.get("/n") != "2" {
+				t.Errorf("direction %d: returned %d, stored %s, and %s before", lost, n, w.get("/m"), w.get("/n"))
+			}
+		})
+	}
+}
+
+// Nor does a ctx that ends with a word of refusal while a mark is made mean that
+// the ensemble refuses marks: a lost answer is made good afterwards.
+func TestCauseForbidsNoMarks(t *testing.T) {
+	for _, cause := range causes {
+		bubble(t, func(w *world) {
+			w.create("/n", "5")
+			ctx, heal := w.giveUp(cause, "create", coordtest.ToServer)
+			_, err := add(ctx, w.c, "/n")
+			w.wants(err, "modify", "/n", cause)
+			if errors.Is(err, config.ErrUnknown) {
+				t.Errorf("%v: unknown, though the change was not sent: %v", cause, err)
+			}
+			heal()
+			for want := 6; want <= 7; want++ {
+				w.loseAnswer()
+				n, err := add(bg, w.c, "/n")
+				if w.must(err); n != want || w.get("/n") != fmt.Sprint(want) {
+					t.Errorf("%v: returned %d, stored %s, want %d", cause, n, w.get("/n"), want)
+				}
+			}
+		})
+	}
+}
+
+// A value is not missing because a ctx has ended that says so of another: Read does
+// not say it, and Modify does not begin with the zero value.
+func TestCauseIsNotMissing(t *testing.T) {
+	for _, op := range []string{"sync", "getData"} {
+		bubble(t, func(w *world) {
+			w.create("/n", "5")
+			cause := fmt.Errorf("sibling: %w", zk.ErrNoNode)
+			ctx, heal := w.giveUp(cause, op, coordtest.ToServer)
+			u, err := config.Read(ctx, w.c, "/n", number)
+			w.wants(err, "read", "/n", cause)
+			if errors.Is(err, config.ErrMissing) || u.Err != err {
+				t.Errorf("%s: got %+v, %v", op, u, err)
+			}
+			heal()
+		})
+	}
+	bubble(t, func(w *world) {
+		w.create("/n", "5")
+		for _, cause := range causes {
+			ctx, heal := w.giveUp(cause, "getData", coordtest.ToServer)
+			_, err := config.Modify(ctx, w.c, "/n", number, encodeNumber, func(n int) (int, error) {
+				t.Errorf("%v: change of %d", cause, n)
+				return n + 1, nil
+			})
+			w.wants(err, "modify", "/n", cause)
+			if errors.Is(err, config.ErrUnknown) {
+				t.Errorf("unknown, though nothing was changed: %v", err)
+			}
+			heal()
+		}
+		if w.get("/n") != "5" {
+			t.Errorf("stored %s", w.get("/n"))
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package coord_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// R61: what a request returns because its ctx has ended is not taken for the
+// ensemble's refusal, though the cause is one of something else, as an errgroup
+// gives it, and is found in it. Of what the ensemble does answer, it is said.
+func TestGivenUpIsNotRefused(t *testing.T) {
+	get := func(conn *zk.Conn) ([]byte, error) {
+		data, _, err := conn.Get("/none")
+		return data, err
+	}
+	calls := map[string]func(context.Context, *coord.Client) error{
+		"Call": func(ctx context.Context, c *coord.Client) error {
+			_, err := coord.Call(ctx, c.Session(), get)
+			return err
+		},
+		"Retry": func(ctx context.Context, c *coord.Client) error {
+			_, err := coord.Retry(ctx, c.Session(), get)
+			return err
+		},
+		"Read": func(ctx context.Context, c *coord.Client) error {
+			_, err := coord.Read(ctx, c, get)
+			return err
+		},
+	}
+	for name, call := range calls {
+		for _, x := range []struct {
+			name string
+			cond func(w *world, l *coordtest.Link, c *coord.Client)
+		}{
+			{"while an answer is due", func(_ *world, l *coordtest.Link, _ *coord.Client) { l.Stall(coordtest.ToClient) }},
+			{"while it is cut off", func(w *world, l *coordtest.Link, c *coord.Client) {
+				l.Cut()
+				w.await(c, coord.Suspended)
+			}},
+			{"before it began", nil},
+			{"while many answers are due", func(_ *world, l *coordtest.Link, c *coord.Client) {
+				l.Stall(coordtest.ToServer)
+				for range 100 { // more than are let in at a time
+					ctx, cancel := context.WithCancel(bg)
+					cancel()
+					_ = call(ctx, c)
+					go func() { _ = call(bg, c) }() // ends with c
+				}
+			}},
+		} {
+			t.Run(name+" "+x.name, func(t *testing.T) {
+				for _, answer := range []error{zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNoAuth} {
+					bubble(t, func(w *world) {
+						l := w.line()
+						c := w.client(l, coord.Options{})
+						if err := call(bg, c); !coord.Refused(err) || !errors.Is(err, zk.ErrNoNode) {
+							t.Fatalf("the ensemble's answer: %v", err)
+						}
+						cause := &coord.Error{Op: "read", Path: "/other", Err: fmt.Errorf("sibling: %w", answer)}
+						ctx, cancel := context.WithCancelCause(bg)
+						if x.cond == nil {
+							cancel(cause)
+						} else {
+							x.cond(w, l, c)
+							time.AfterFunc(time.Second, func() { cancel(cause) })
+						}
+						err := call(ctx, c)
+						if coord.Refused(err) || coord.Refused(&coord.Error{Op: "do", Path: "/", Err: err}) {
+							t.Errorf("taken for a refusal: %v", err)
+						}
+						if !errors.Is(err, cause) {
+							t.Errorf("%v is not %v", err, cause)
+						}
+					})
+				}
+			})
+		}
+	}
+}
