@@ -107,7 +107,7 @@ var modifyings = []struct {
 			w.Errorf("returned %d and stored %s after %v", n, w.get("/n"), saw)
 		}
 	}},
-	{"so is a delete, a create, and both, with the same version (R31)", func(w *world) {
+	{"so is a delete, a create, and both", func(w *world) {
 		for _, x := range []struct {
 			name, before, after string
 			meddle              func()
