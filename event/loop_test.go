@@ -34,6 +34,9 @@ func (p *puppet) Ended(_ string, cause error) error      { return cause }
 
 func (p *puppet) Exists(path string) (bool, *zk.Stat, error) {
 	_, stat, err := p.ask("Exists " + path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, new(zk.Stat), nil // which is an answer
+	}
 	return err == nil, stat, err
 }
 

@@ -80,3 +80,50 @@ func TestFollowWhileTheEndIsOnItsWay(t *testing.T) {
 		l.Close(errEnd)
 	})
 }
+
+// The answer that a followed znode is gone may be overtaken by the news that the
+// link is down. It is the last there is to say, so it is said as it is: nothing
+// that comes later would take back that it is uncertain. (R52)
+func TestEndOvertakenByTheLink(t *testing.T) {
+	for name, play := range map[string]func(p *puppet, l *event.Loop){
+		"at the first read": func(p *puppet, l *event.Loop) {
+			end := p.expect("GetW /a")
+			l.Suspend()
+			p.quiet() // it is in
+			end(gone)
+		},
+		"when it is read anew": func(p *puppet, l *event.Loop) {
+			p.expect("GetW /a")(5)
+			p.quiet() // the reply is in
+			l.Suspend()
+			l.Resume(false)
+			end := p.expect("Exists /a")
+			l.Suspend()
+			p.quiet() // it is in
+			end(gone)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &puppet{t: t, calls: make(chan call, 100)}
+				l := event.NewLoop(p)
+				l.Resume(true)
+				s := l.Follow(bg, "/a", "/a")
+				says := func(when string) {
+					t.Helper()
+					p.quiet()
+					if snap, ok := s.Latest(); !ok || snap.Exists || snap.Suspended {
+						t.Errorf("%s: any: %v, exists: %v, suspended: %v", when, ok, snap.Exists, snap.Suspended)
+					}
+				}
+				play(p, l)
+				says("without a link")
+				l.Resume(false)
+				l.Event(zk.Event{Type: zk.EventNodeDeleted, Path: "/a"})
+				l.Rearmed([]string{"/a"}, nil, nil)
+				says("with a new one")
+				l.Close(errEnd)
+			})
+		})
+	}
+}

@@ -67,7 +67,7 @@ func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
 			}
 			return coordtest.Pass
 		})
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			_ = w.op().Delete(dir+"/self", -1)
 		}
 		w.LinkOf(c).OnFrame(nil)

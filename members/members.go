@@ -80,10 +80,11 @@ func (v View) equal(w View) bool {
 
 func same(a, b Member) bool { return a.ID == b.ID && bytes.Equal(a.Data, b.Data) }
 
-// Watch follows who is in g until ctx ends. The first View is complete. No View
-// lists a member that was not seen to be there; in a burst one who has just come is
-// in one of the next, and one who has just gone may be in this one still. Views are
-// states: use [Diff] for what has changed since another.
+// Watch follows who is in g until ctx ends. The first View has all who were there
+// when it was asked for and have not gone since. No View lists a member that was not
+// seen to be there; in a burst one who has just come is in one of the next, and one
+// who has just gone may be in this one still. Views are states: use [Diff] for what
+// has changed since another.
 //
 // The stream ends with a [coord.Error] whose cause is ctx's, or [coord.ErrClosed],
 // or the ensemble's refusal to list the directory. One that is not there has no

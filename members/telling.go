@@ -46,9 +46,6 @@ func (t *telling) settle(gen int, err error) {
 	if t.settled, t.err = gen, err; err == nil {
 		t.told = gen
 	}
-	if err == nil {
-		t.told = gen
-	}
 	close(t.moved)
 	t.moved = make(chan struct{})
 }
