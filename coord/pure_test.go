@@ -37,13 +37,13 @@ func TestSince(t *testing.T) {
 }
 
 func TestCheckPath(t *testing.T) {
-	for _, good := range []string{"/", "/a", "/a/b", "/a b", "/...", "/a.b/.c", "/ü/日本", "/a\u2028", "/zookeeper", "/\U0001f600"} {
+	for _, good := range []string{"/", "/a", "/a/b", "/a b", "/...", "/a.b/.c", "/ü/日本", "/a\u2028", "/zookeeper"} {
 		if err := CheckPath(good); err != nil {
 			t.Errorf("CheckPath(%q) = %v", good, err)
 		}
 	}
 	for _, bad := range []string{"", "a", "a/b", "//", "/a/", "/a//b", "/.", "/..", "/a/./b", "/a/../b", "/\x00", "/a\nb", "/\x7f",
-		"/\u0080", "/\u009f", "/\ue000", "/\uf8ff", "/\ufff0", "/\uffff", "/\xff", "/\xed\xa0\x80"} {
+		"/\u0080", "/\u009f", "/\ue000", "/\uf8ff", "/\ufff0", "/\uffff", "/\xff", "/\xed\xa0\x80", "/\U0001f600"} {
 		if err := CheckPath(bad); !errors.Is(err, ErrInvalidPath) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) {
 			t.Errorf("CheckPath(%q) = %v", bad, err)
 		}
