@@ -43,10 +43,10 @@ func (w *world) giveUp(cause error, op string, dir coordtest.Direction) (ctx con
 	return ctx, func() { heal() }
 }
 
-// loseAnswer has the answer to the next transaction be lost.
-func (w *world) loseAnswer() {
+// lose has the next transaction, or the answer to it, be lost with the connection.
+func (w *world) lose(dir coordtest.Direction) {
 	w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-		if f.Op == "multi" && f.Dir == coordtest.ToClient {
+		if f.Op == "multi" && f.Dir == dir {
 			w.link.OnFrame(nil)
 			return coordtest.HangUp
 		}
@@ -95,17 +95,7 @@ func TestCauseLeavesNextExact(t *testing.T) {
 			w.wants(err, "modify", "/n", config.ErrUnknown)
 			heal()
 			time.Sleep(T / 4) // of the bubble: the answer that nobody waits for is in
-			multis := 0
-			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if f.Op == "multi" && f.Dir == lost {
-					// The first to be answered may be refused, for what is known of
-					// the mark is out of date.
-					if multis++; multis <= 2 {
-						return coordtest.HangUp
-					}
-				}
-				return coordtest.Pass
-			})
+			w.lose(lost)
 			n, err := add(bg, w.c, "/m")
 			if w.must(err); n != 1 || w.get("/m") != "1" || w.get("/n") != "2" {
 				t.Errorf("direction %d: returned %d, stored %s, and %s before", lost, n, w.get("/m"), w.get("/n"))
@@ -128,7 +118,7 @@ func TestCauseForbidsNoMarks(t *testing.T) {
 			}
 			heal()
 			for want := 6; want <= 7; want++ {
-				w.loseAnswer()
+				w.lose(coordtest.ToClient)
 				n, err := add(bg, w.c, "/n")
 				if w.must(err); n != want || w.get("/n") != fmt.Sprint(want) {
 					t.Errorf("%v: returned %d, stored %s, want %d", cause, n, w.get("/n"), want)

@@ -46,6 +46,8 @@ type marks struct {
 	c     *coord.Client
 	slots chan struct{} // one token for each transaction under way
 
+	makers chan struct{} // one token for each mark that is being made
+
 	mu      sync.Mutex
 	s       *coord.Session // whose marks these are
 	free    []*mark
@@ -57,7 +59,7 @@ type marksKey struct{}
 func marksOf(c *coord.Client) *marks {
 	p, ok := c.Local().Load(marksKey{})
 	if !ok {
-		p, _ = c.Local().LoadOrStore(marksKey{}, &marks{c: c, slots: make(chan struct{}, maxMarks)})
+		p, _ = c.Local().LoadOrStore(marksKey{}, &marks{c: c, slots: make(chan struct{}, maxMarks), makers: make(chan struct{}, maxMarks)})
 	}
 	return p.(*marks)
 }
@@ -106,6 +108,11 @@ func (p *marks) take(ctx context.Context, s *coord.Session) (*mark, error) {
 			return nil, nil
 		case m == nil:
 			select {
+			case p.makers <- struct{}{}:
+			case <-ctx.Done():
+				return nil, coord.GivenUp(ctx)
+			}
+			select {
 			case err := <-p.make(s):
 				if err != nil {
 					return nil, reason(ctx, s, err)
@@ -146,11 +153,13 @@ func (p *marks) take(ctx context.Context, s *coord.Session) (*mark, error) {
 
 // make has a new mark of session s made, or seen to that none is to be had. It is
 // seen through to its end, whoever waits: a container that has never had a child
-// is not removed by the ensemble. That end comes within a session timeout.
+// is not removed by the ensemble. That end comes within a session timeout. The
+// caller has put a token into p.makers.
 func (p *marks) make(s *coord.Session) <-chan error {
 	done := make(chan error, 1) // so that the goroutine ends though nobody waits
 	m := &mark{s: s, path: p.c.FullPath(marksDir + "/" + markName + rand.Text())}
 	ok := p.c.Go(func(life context.Context) {
+		defer func() { <-p.makers }()
 		ctx, stop := context.WithTimeout(life, s.Timeout())
 		defer stop()
 		err := p.create(ctx, m)
@@ -169,6 +178,7 @@ func (p *marks) make(s *coord.Session) <-chan error {
 		}
 	})
 	if !ok {
+		<-p.makers
 		done <- coord.ErrClosed
 	}
 	return done

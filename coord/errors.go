@@ -61,7 +61,7 @@ const notImplemented = "unknown error: -6"
 // error leaves the outcome open: the request may have been carried out, and its
 // reply lost.
 func Refused(err error) bool {
-	return err != nil && (named(err) || err.Error() == notImplemented || errors.As(err, new(refusal)))
+	return err != nil && !errors.As(err, new(givenUp)) && (named(err) || err.Error() == notImplemented || errors.As(err, new(refusal)))
 }
 
 // A refusal is an error that is known to be one, though its code may have no name.
@@ -70,8 +70,9 @@ type refusal struct{ error }
 func (r refusal) Unwrap() error { return r.error }
 
 // GivenUp returns the cause of the end of ctx as an error that is never [Refused],
-// nor one of go-zookeeper's, though a cause can be anything, and be an answer of the
-// ensemble to something else. It is for those who write recipes.
+// though a cause can be anything, and be an answer of the ensemble to something
+// else. errors.Is and errors.As find the cause and what it wraps, but no error of
+// go-zookeeper's. It is for those who write recipes.
 func GivenUp(ctx context.Context) error {
 	if cause := context.Cause(ctx); Refused(cause) {
 		return givenUp{cause}
@@ -88,6 +89,9 @@ func (g givenUp) Error() string { return g.cause.Error() }
 func (g givenUp) Is(target error) bool {
 	return !slices.Contains(answers, target) && errors.Is(g.cause, target)
 }
+
+// As is what errors.As asks.
+func (g givenUp) As(target any) bool { return errors.As(g.cause, target) }
 
 // named reports whether err is one of answers.
 func named(err error) bool {

@@ -49,9 +49,6 @@ func TestGivenUpIsNotRefused(t *testing.T) {
 			{"while many answers are due", func(_ *world, l *coordtest.Link, c *coord.Client) {
 				l.Stall(coordtest.ToServer)
 				for range 100 { // more than are let in at a time
-					ctx, cancel := context.WithCancel(bg)
-					cancel()
-					_ = call(ctx, c)
 					go func() { _ = call(bg, c) }() // ends with c
 				}
 			}},

@@ -1,0 +1,237 @@
+package config_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// Without marks a transaction whose answer is lost is not repeated on the ground
+// that a key it creates is not there: another may have removed that since, and what
+// others have stored is not overwritten. The outcome is unknown. (R60.)
+func TestWithoutMarksNothingIsRepeated(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		meddle func(w *world) // when the answer is lost
+		want   [2]string
+	}{
+		{"the created key is removed", func(w *world) { w.delete("/p/a") }, [2]string{"nothing", "1"}},
+		{"and the other one changed", func(w *world) { w.delete("/p/a"); w.set("/p/b", "9") }, [2]string{"nothing", "9"}},
+		{"and removed", func(w *world) { w.delete("/p/a"); w.delete("/p/b") }, [2]string{"nothing", "nothing"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				w.create("/p", "")
+				w.create("/p/b", "0")
+				_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
+				w.must(err)
+				multis := 0
+				w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+					if f.Op == "multi" && f.Dir == coordtest.ToServer {
+						multis++
+					}
+					if f.Op == "multi" && f.Dir == coordtest.ToClient && multis == 1 {
+						x.meddle(w)
+						return coordtest.HangUp
+					}
+					return coordtest.Pass
+				})
+				err = config.Publish(bg, w.c, "/p", map[string]int{"a": 1, "b": 1}, encodeNumber)
+				w.wants(err, "publish", "/p", config.ErrUnknown)
+				if got := [2]string{w.get("/p/a"), w.get("/p/b")}; got != x.want || multis != 1 {
+					t.Errorf("stored %q after %d transactions, want %q", got, multis, x.want)
+				}
+			})
+		})
+	}
+}
+
+// A bent conn is one to a server that does not know the requests ops, and answers
+// them with code.
+type bent struct {
+	net.Conn
+	ops  []uint32
+	code int32
+}
+
+const (
+	opCreate, opCreateContainer = 1, 19
+	opUnknown                   = 17
+
+	codeUnimplemented = -6
+	codeQuota         = -125 // which go-zookeeper has no name for
+)
+
+// Write is given whole frames: length, xid, op and what belongs to that.
+func (c bent) Write(b []byte) (int, error) {
+	if len(b) >= 12 && binary.BigEndian.Uint32(b[4:]) != 0 && slices.Contains(c.ops, binary.BigEndian.Uint32(b[8:])) {
+		b = slices.Clone(b)
+		binary.BigEndian.PutUint32(b[8:], opUnknown)
+	}
+	return c.Conn.Write(b)
+}
+
+// Read gives whole frames, too: length, xid, zxid and, last of a refusal, its code.
+func (c bent) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	for f := b[:n]; len(f) >= 20; f = f[min(len(f), 4+int(binary.BigEndian.Uint32(f))):] {
+		if binary.BigEndian.Uint32(f) == 16 && int32(binary.BigEndian.Uint32(f[16:])) == codeUnimplemented {
+			binary.BigEndian.PutUint32(f[16:], uint32(c.code))
+		}
+	}
+	return n, err
+}
+
+// bent returns a client of a server that does not know ops, over w.link.
+func (w *world) bent(code int32, ops ...uint32) *coord.Client {
+	w.Helper()
+	c, err := coord.Dial(bg, []string{"server"}, &coord.Options{SessionTimeout: T, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := w.link.Dial(ctx, network, addr)
+		return bent{conn, ops, code}, err
+	}})
+	w.must(err)
+	w.Cleanup(func() { c.Close() })
+	return c
+}
+
+// On a server that does not know containers marks are ephemeral, and good for lost
+// answers all the same. When the client is closed, or a session over, none is left.
+func TestMarksWithoutContainers(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.bent(codeUnimplemented, opCreateContainer)
+		marks := func() []string {
+			t.Helper()
+			names, _, err := w.op.Children("/_zkcoord")
+			w.must(err)
+			return names
+		}
+		want := 0
+		for range 2 {
+			for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
+				w.lose(dir)
+				n, err := add(bg, c, "/n")
+				if want++; err != nil || n != want || w.get("/n") != fmt.Sprint(want) {
+					t.Errorf("returned %d, %v; stored %s, want %d", n, err, w.get("/n"), want)
+				}
+			}
+			if len(marks()) == 0 {
+				t.Error("there are no marks")
+			}
+			old := c.Session()
+			for _, name := range marks() {
+				_, stat, err := w.op.Get("/_zkcoord/" + name)
+				if w.must(err); stat.EphemeralOwner != old.ID() || stat.NumChildren > 0 {
+					t.Errorf("a mark is %+v", stat)
+				}
+			}
+			w.Expire(old.ID())
+			<-old.Over()
+		}
+		_, err := add(bg, c, "/n")
+		w.must(err)
+		w.must(c.Close())
+		if left := marks(); len(left) > 0 {
+			t.Errorf("left %q\n%s", left, w.Tree())
+		}
+	})
+}
+
+// A server that answers every create with a code without a name, which may mean
+// "try again", does not keep Modify from changing what is there for longer than
+// about a session timeout, and then not again in that session.
+func TestCreatesNeverAnswered(t *testing.T) {
+	bubble(t, func(w *world) {
+		w.create("/n", "1")
+		c := w.bent(codeQuota, opCreate, opCreateContainer)
+		ctx, cancel := context.WithTimeout(bg, time.Hour)
+		defer cancel()
+		for _, most := range []time.Duration{2 * T, T / 10} {
+			began := time.Now()
+			_, err := add(ctx, c, "/n")
+			w.must(err)
+			if took := time.Since(began); took > most {
+				t.Errorf("after %v, want %v at most", took, most)
+			}
+		}
+		if w.get("/n") != "3" {
+			t.Errorf("stored %s", w.get("/n"))
+		}
+	})
+}
+
+// On such a server changes that are given up leave nothing running behind them for
+// longer than that.
+func TestCreatesNeverAnsweredDoNotPileUp(t *testing.T) {
+	bubble(t, func(w *world) {
+		w.create("/n", "1")
+		c := w.bent(codeQuota, opCreate, opCreateContainer)
+		synctest.Wait()
+		before := runtime.NumGoroutine()
+		for began := time.Now(); time.Since(began) < 4*T; {
+			ctx, cancel := context.WithTimeout(bg, T/40)
+			_, _ = add(ctx, c, "/n")
+			cancel()
+			time.Sleep(T / 40)
+		}
+		synctest.Wait()
+		if n := runtime.NumGoroutine(); n > before+4 {
+			t.Errorf("%d goroutines, %d before", n, before)
+		}
+	})
+}
+
+// A turnstile is a conn of which nothing is written while turn is full.
+type turnstile struct {
+	net.Conn
+	turn chan struct{} // has a buffer of one
+}
+
+func (s turnstile) Write(b []byte) (int, error) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	return s.Conn.Write(b)
+}
+
+// What encode returns may be overwritten as soon as Modify has returned, also when
+// that is because ctx has ended, and the request is still to be sent.
+func TestEncodeMayReuseItsBuffer(t *testing.T) {
+	bubble(t, func(w *world) {
+		turn := make(chan struct{}, 1)
+		c := w.through(func(conn net.Conn) net.Conn { return turnstile{conn, turn} })
+		_, err := add(bg, c, "/n")
+		w.must(err)
+		var before sync.WaitGroup
+		var buf []byte
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		_, err = config.Modify(ctx, c, "/n", number, func(n int) ([]byte, error) {
+			turn <- struct{}{}
+			before.Go(func() { _, _, _ = c.Conn().Exists("/") })
+			synctest.Wait() // the next request will be put into a frame behind this one, and not yet
+			buf = strconv.AppendInt(nil, int64(n), 10)
+			return buf, nil
+		}, increment)
+		w.wants(err, "modify", "/n", config.ErrUnknown)
+		buf[0] = '9'
+		<-turn
+		before.Wait()
+		synctest.Wait()
+		if got := w.get("/n"); got != "2" {
+			t.Errorf("stored %s", got)
+		}
+	})
+}
