@@ -99,7 +99,7 @@ func scriptResume(w *world) {
 	g.send(int32(2), int32(-11))
 	g.send(int32(3), opCreate, w.root+"/late", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
 	g.expect("close")
-	g.expect("after close")
+	g.expectEnd("after close")
 	w.connect("h", long).look(w.root + "/late")
 }
 

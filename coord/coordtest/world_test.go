@@ -289,3 +289,13 @@ func (r *raw) expect(what string) {
 	r.w.printf("%s: xid %d, zxid %s, error %d, and %d bytes", what, int32(binary.BigEndian.Uint32(b)),
 		r.w.zxid(int64(binary.BigEndian.Uint64(b[4:]))), int32(binary.BigEndian.Uint32(b[12:])), len(b)-16)
 }
+
+// expectEnd waits for the server to hang up after a close. A real one sometimes
+// finds the time to say of a request that came behind it that its session is over.
+func (r *raw) expectEnd(what string) {
+	b, err := r.receive()
+	if err == nil && len(b) == 16 && int32(binary.BigEndian.Uint32(b[12:])) == -112 {
+		_, err = r.receive()
+	}
+	r.w.printf("%s: %v", what, err)
+}
