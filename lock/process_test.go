@@ -33,9 +33,10 @@ func pausedHolder(server, dir string) error {
 		return err
 	}
 	guard := h.Guard()
+	last := time.Now() // before the word at which we are stopped
 	fmt.Println("held")
 	tick := time.NewTicker(time.Millisecond)
-	for last := time.Now(); ; {
+	for {
 		<-tick.C
 		if time.Since(last) < time.Second {
 			last = time.Now()
