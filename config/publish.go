@@ -72,10 +72,7 @@ func Publish[T any](ctx context.Context, c *coord.Client, path string, values ma
 
 // keyPath returns the path of key below path.
 func keyPath(path, key string) (string, error) {
-	at := path + "/" + key
-	if path == "/" {
-		at = "/" + key
-	}
+	at := coord.Child(path, key)
 	if key == "" {
 		return "", fmt.Errorf("%w: an empty key", coord.ErrInvalidPath)
 	}

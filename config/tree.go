@@ -83,7 +83,7 @@ func (t *tree[T]) fold(nodes []*subtree.Node) (Keys[T], bool) {
 		}
 		key := were[n.Name]
 		if key == nil {
-			key = &follower[T]{path: below(t.path, n.Name), decode: t.decode}
+			key = &follower[T]{path: coord.Child(t.path, n.Name), decode: t.decode}
 		}
 		t.keys[n.Name] = key
 		if n.Err != nil {
@@ -101,12 +101,4 @@ func (t *tree[T]) fold(nodes []*subtree.Node) (Keys[T], bool) {
 // program's, but the ensemble's, or serves this package.
 func skip(path, name string) bool {
 	return path == "/" && name == "zookeeper" || "/"+name[strings.LastIndexByte(name, '/')+1:] == marksDir
-}
-
-// below returns the path of the znode with this name below path.
-func below(path, name string) string {
-	if path == "/" {
-		return "/" + name
-	}
-	return path + "/" + name
 }

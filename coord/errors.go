@@ -74,10 +74,11 @@ func (r refusal) Unwrap() error { return r.error }
 // else. errors.Is and errors.As find the cause and what it wraps, but no error of
 // go-zookeeper's. It is for those who write recipes.
 func GivenUp(ctx context.Context) error {
-	if cause := context.Cause(ctx); Refused(cause) {
+	cause := context.Cause(ctx)
+	if Refused(cause) {
 		return givenUp{cause}
 	}
-	return context.Cause(ctx)
+	return cause
 }
 
 // A givenUp is a cause that must not be mistaken for an answer.

@@ -67,6 +67,15 @@ func checkName(name string) string {
 	return ""
 }
 
+// Child returns the path of what is called name in the directory at path, or has
+// that path from there.
+func Child(path, name string) string {
+	if path == "/" {
+		return "/" + name
+	}
+	return path + "/" + name
+}
+
 // join returns path as seen from above the chroot root.
 func join(root, path string) string {
 	switch {

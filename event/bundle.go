@@ -42,8 +42,8 @@ func (l *Loop) Bundle(full func(path string) string) *Bundle {
 }
 
 // Add begins to follow kind at path, which must be valid, unless b does so
-// already. If once is set, data or children are followed only until the znode is gone; see
-// [Loop.Follow].
+// already. If once is set, data or children are followed only until the znode is
+// gone; see [Loop.Follow].
 func (b *Bundle) Add(path string, kind Kind, once bool) {
 	as := mark{path, kind}
 	b.mu.Lock()

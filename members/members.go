@@ -151,12 +151,7 @@ func Diff(prev, next View) (joined, left, changed []Member) {
 }
 
 // path returns the path of a member's znode.
-func (g *Group) path(id string) string {
-	if g.dir == "/" {
-		return "/" + id
-	}
-	return g.dir + "/" + id
-}
+func (g *Group) path(id string) string { return coord.Child(g.dir, id) }
 
 // check reports what is wrong with an ID, or with the directory.
 func (g *Group) check(id string) error {

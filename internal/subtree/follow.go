@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 )
 
@@ -207,13 +208,10 @@ func (f *follower[T]) release(name string) {
 
 // path returns the path of a node, as the subscriber would write it.
 func (f *follower[T]) path(name string) string {
-	switch {
-	case name == "":
+	if name == "" {
 		return f.root
-	case f.root == "/":
-		return "/" + name
 	}
-	return f.root + "/" + name
+	return coord.Child(f.root, name)
 }
 
 // name returns the name of the node at path.
