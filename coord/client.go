@@ -35,7 +35,6 @@ type Client struct {
 	sessions sync.WaitGroup // goroutines of sessions; added to with mu held until closed
 	tasks    sync.WaitGroup // goroutines of recipes; added to with mu held until closed
 	wants    int            // holds that are not over
-	wanted   time.Time      // since when there have been any
 	former   []int64        // the last sessions that were over, oldest first
 
 	local sync.Map // what recipes keep; see Local

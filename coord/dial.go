@@ -127,14 +127,15 @@ func (h hosts) Next() (server string, retryStart bool) {
 // session is over. It is a [zk.Dialer], but bounds time in its own way.
 func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 	s.mu.Lock()
-	t, established := s.timeout, s.id != 0
+	t, established := s.lease.term, s.id != 0
 	s.mu.Unlock()
-	budget, calm := t.greeting(), t.heartbeat()/4
+	rounds := s.c.ring.round()
+	budget, calm := t.greeting(rounds), t.heartbeat()/4
 	if len(s.c.ring.addrs) == 1 { // no other to try
-		budget = t.silence()
+		budget = min(t.silence(), patience(rounds))
 	}
 	if !established { // no lease runs out; be the more patient the longer it takes
-		budget, calm = max(t.silence(), time.Second)<<min(s.c.ring.round(), 5), time.Second
+		budget, calm = max(t.silence()<<min(rounds, 5), patience(rounds)), time.Second
 	}
 	if d := s.c.ring.pause(min(time.Second, calm)); d > 0 {
 		timer := time.NewTimer(d)

@@ -5,6 +5,6 @@ package coord
 func (s *Session) StandStill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.latest = s.latest.Add(-s.timeout.lease())
-	s.proven = s.proven.Add(-s.timeout.lease())
+	s.lease.heard.at = s.lease.heard.at.Add(-s.lease.term.lease())
+	s.lease.proof.at = s.lease.proof.at.Add(-s.lease.term.lease())
 }

@@ -50,11 +50,16 @@ func (h *Hold) Acquired() <-chan struct{} { return h.acquired }
 // Lost returns a channel that is closed when h was held and can no longer be
 // relied on, though it was not released: stop now.
 //
-// If the link to the ensemble breaks, it is closed before the ensemble can let
-// another have what h held. That can not be promised to a program that does not
-// run, because it is stopped or its machine sleeps, nor if somebody deletes the
-// znode or closes the session by hand, of which the next holder may hear first.
-// What a holder then still writes is what [Hold.Token] and [Hold.Guard] are for.
+// If the link to the ensemble breaks, or the ensemble falls apart, it is closed
+// before the ensemble can let another have what h held. That cannot be promised to
+// a program that does not run, because it is stopped or its machine sleeps, nor if
+// somebody deletes the znode, closes the session by hand, or lowers the ensemble's
+// session timeouts; see [Options]. Then the next holder may be first to hear. What
+// a holder then still writes is what [Hold.Token] and [Hold.Guard] are for.
+//
+// A machine that has slept is noticed by the clocks: on Linux by the one that
+// counts sleep, elsewhere by the wall clock, so that there a clock that is set
+// forward ends what is held.
 //
 // A Hold that is released first is never lost. After a loss Done soon closes as
 // well: a select over both should look at Done only until h is acquired.
@@ -94,8 +99,8 @@ func (h *Hold) Wait() error {
 }
 
 // Until returns the moment up to which h is good even if nothing more is heard
-// from the ensemble; it moves on with every answer. It is zero until h is
-// acquired.
+// from the ensemble; it moves on with every transaction of the session that is
+// answered, the program's or the client's own. It is zero until h is acquired.
 func (h *Hold) Until() time.Time {
 	h.mu.Lock()
 	s := h.session
@@ -250,16 +255,15 @@ func (k *Keeper) Released() <-chan struct{} { return k.h.release }
 
 // Acquired says that the Hold is held in session s, where the znode node, a full
 // path, stands for it. It returns an error, and the Hold is not held, if s is
-// over or the cause of the Hold's end is settled.
+// over or the cause of the Hold's end is settled; or if too much time has gone by
+// since the last transaction that was carried out in s. A recipe that has made none
+// just now uses [Session.Prove] before.
 func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	if err := s.check(); err != nil {
 		return err
 	}
 	h := k.h
 	if err := s.grant(h, node, token); err != nil {
-		if errors.Is(err, errUnproven) {
-			s.c.over(s, err)
-		}
 		return err
 	}
 	h.c.report.acquired(h.op, h.path, token)

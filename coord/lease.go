@@ -2,28 +2,32 @@ package coord
 
 import "time"
 
-// A term is what a session's negotiated timeout T makes of the time since a
-// request was written that has been answered.
+// A term is a session timeout T, and what follows from it.
 //
-// It is the leader that ends sessions. A follower answers heartbeats and reads by
-// itself, for up to syncLimit ticks after it has lost its leader, so such answers
-// are no proof that the session lives; see [Session.prove]. An answer that has
-// passed the leader is, but not from the moment of the request on: followers
-// report whom they have heard when the leader asks, each half tick, and the
-// request has overtaken no report. As the client is heard at least each T/6 and T
-// is at least two ticks, the newest report before the request was at most T/3
-// older. What is left of T for certain is 2T/3.
+// It is the leader that ends sessions. A server answers heartbeats and reads by
+// itself, for up to syncLimit ticks after it has lost the others; a leader that
+// has lost them answers syncs, too, and resumes sessions, while the others elect
+// anew and the new leader ends the sessions that it does not hear of. So the proof
+// that a session lives is the answer to a transaction: it has been carried out by
+// a majority, which at that moment had no other leader.
+//
+// A transaction is no proof from the moment of its request on: followers report
+// whom they have heard when the leader asks, each half tick, and the request has
+// overtaken no report. As the client is heard at least each T/6 and T is at least
+// two ticks, the newest report before the request was at most T/3 older. What is
+// left of T for certain is 2T/3. A leader that is elected later gives every
+// session all of T.
 type term time.Duration
 
-// lease is how long a hold is good without an answer: 2T/3, less a twenty-fifth
-// of that for clocks that do not run alike.
+// lease is how long a hold is good after its last proof was asked for: 2T/3, less
+// a twenty-fifth of that for clocks that do not run alike.
 func (t term) lease() time.Duration { return time.Duration(t) * 16 / 25 }
 
-// heartbeat is how often the server is asked for a sign of life and, while it
-// matters, the leader.
+// heartbeat is how often the server is asked for a sign of life, and how old a
+// proof is before the next one is asked for.
 func (t term) heartbeat() time.Duration { return time.Duration(t) / 6 }
 
-// silence is how long to wait for an answer before trying another server: late
+// silence is how long to wait for an answer before another server is tried: late
 // enough for one heartbeat to have been missed, and soon enough to reach another
 // server within the lease.
 func (t term) silence() time.Duration { return time.Duration(t) / 3 }
@@ -31,13 +35,125 @@ func (t term) silence() time.Duration { return time.Duration(t) / 3 }
 // greeting is how long one server may take from the first attempt to dial it
 // until it has resumed the session. After the silence of one there is time within
 // the lease for two more that do not answer.
-func (t term) greeting() time.Duration { return time.Duration(t) / 8 }
+//
+// It is no more than a second, growing with the rounds in which no server has
+// answered. A server whose answer is lost may have resumed the session with a
+// shorter timeout, if somebody has changed its configuration, and the client
+// learns of that from the next answer only.
+func (t term) greeting(rounds int) time.Duration {
+	return min(time.Duration(t)/8, patience(rounds))
+}
 
-// since is the time that has passed since t. Of the monotonic clock, which
-// stands still while the machine sleeps, and the wall clock, which somebody may
-// set, it believes the one that says more: the ensemble's clock did not stand
-// still.
-func since(t time.Time) time.Duration {
-	now := time.Now()
-	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
+// patience is how long to wait for a handshake when each server has been tried
+// this often.
+func patience(rounds int) time.Duration { return time.Second << min(rounds, 5) }
+
+// A lease is what a session knows of its own life.
+type lease struct {
+	term   term   // the timeout that the last handshake has granted; before the first, the wish
+	heard  moment // when the newest bytes came that answer something
+	proof  moment // when the newest transaction was written that has been answered
+	proved term   // the timeout then
+}
+
+// length is how long a hold is good after l.proof. A server that resumes a session
+// may grant another timeout. A shorter one counts at once; a longer one only from
+// the first proof under it, because the ensemble may have heard of it no sooner.
+func (l *lease) length() time.Duration { return min(l.term, l.proved).lease() }
+
+// until returns the moment up to which a hold is good even if nothing more is
+// heard, zero if there has been no proof.
+func (l *lease) until() time.Time {
+	if l.proof.at.IsZero() {
+		return time.Time{}
+	}
+	return l.proof.plus(l.length())
+}
+
+// answered notes the answer to a request that was written at asked, which came
+// just now.
+func (l *lease) answered(asked moment, proof bool) {
+	l.heard = now()
+	if proof && asked.after(l.proof) {
+		l.proof, l.proved = asked, l.term
+	}
+}
+
+// A prospect is what there is to decide by about the life of a session: ages, and
+// how matters stand.
+type prospect struct {
+	term     term
+	length   time.Duration // of the lease
+	held     bool          // something is held
+	sought   bool          // or asked for
+	silent   time.Duration // since bytes came that answer something
+	unproven time.Duration // since the newest proof was asked for
+
+	up      bool // there is a connection, and it has not been given up
+	debt         // what has been written on it and not answered
+	proving bool // a proof is being asked for
+	asking  bool // the leader is being asked for a sign of life
+
+	proveAge time.Duration // since a proof was last asked for
+	askAge   time.Duration // since the leader was last asked for a sign of life
+}
+
+// A step is what to do about a session.
+type step uint8
+
+const (
+	rest     step = iota
+	expire        // the session is over: nothing has answered
+	disprove      // the session is over: nothing has proved that it lives
+	hangUp        // try another server
+	prove         // ask for a proof
+	ask           // ask whether the server has a leader
+)
+
+// next decides what to do, and when to look again at the latest.
+func (p prospect) next() (step, time.Duration) {
+	t := p.term
+	switch {
+	case p.silent >= t.lease():
+		return expire, 0
+	case p.held && p.unproven >= p.length:
+		return disprove, 0
+	}
+	// Looking up from time to time notices that the machine has slept, for
+	// timers go by the clock that stands still.
+	wait := min(t.lease()-p.silent, t.heartbeat()/4)
+	if p.held {
+		wait = min(wait, p.length-p.unproven)
+	}
+	if !p.up {
+		return rest, wait
+	}
+	switch {
+	case p.any && p.silent >= t.silence():
+		return hangUp, wait
+	case p.skipped >= t.silence(): // that answer was lost
+		return hangUp, wait
+	case p.held && p.unproven >= t.silence() && p.stuck >= t.heartbeat(): // the server has lost the others
+		return hangUp, wait
+	}
+	for _, due := range []time.Duration{t.silence() - p.silent, t.silence() - p.skipped, t.silence() - p.unproven, t.heartbeat() - p.stuck} {
+		if due > 0 {
+			wait = min(wait, due)
+		}
+	}
+	switch {
+	case p.held && !p.proving:
+		due := max(t.heartbeat()-p.unproven, t.heartbeat()/2-p.proveAge)
+		if due <= 0 {
+			return prove, wait
+		}
+		wait = min(wait, due)
+	case !p.held && p.sought && !p.asking:
+		due := t.heartbeat() - p.askAge
+		if due <= 0 {
+			return ask, wait
+		}
+		wait = min(wait, due)
+	}
+	return rest, wait
 }

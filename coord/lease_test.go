@@ -19,12 +19,14 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// passLeader are the ops that no follower answers by itself.
-var passLeader = []string{"connect", "create", "delete", "setData", "sync", "multi"}
+// transactions are the ops that no server answers without a majority of them.
+var transactions = []string{"create", "delete", "setData", "multi", "check"}
 
-// A ledger follows a line from outside and tells when the newest request was
-// written whose answer has passed the leader: the moment from which a lease
-// counts.
+// passLeader are the ops that no follower answers by itself.
+var passLeader = append([]string{"connect", "sync"}, transactions...)
+
+// A ledger follows a line from outside and tells when the newest transaction was
+// written that has been answered: the moment from which a lease counts.
 type ledger struct {
 	mu       sync.Mutex
 	others   map[string][]time.Time
@@ -43,7 +45,7 @@ func keepLedger(l *coordtest.Link) *ledger {
 		switch {
 		case f.Dir == coordtest.ToServer:
 			g.others[key] = append(g.others[key], time.Now())
-		case len(g.others[key]) > 0 && slices.Contains(passLeader, f.Op):
+		case len(g.others[key]) > 0 && slices.Contains(transactions, f.Op):
 			if at := g.others[key][0]; at.After(g.answered) {
 				g.answered = at
 			}
@@ -81,7 +83,7 @@ func ends(w *world, c *coord.Client) (here, there time.Time) {
 
 // R2, R21, R85: with the line silent in either direction or both, at whatever
 // moment that begins, the session is over here no later than 0.64 T after the
-// newest answered request was written, and always before the server ends it;
+// newest answered transaction was written, and always before the server ends it;
 // though watch events may keep arriving.
 func TestSessionIsOverHereBeforeThere(t *testing.T) {
 	for _, timeout := range []time.Duration{4, 6, 10, 40} {
@@ -116,7 +118,7 @@ func TestSessionIsOverHereBeforeThere(t *testing.T) {
 							other.Close()
 							age := here.Sub(g.last())
 							if lease := timeout * 64 / 100; age > lease || age < lease-timeout/100 {
-								t.Errorf("phase %d: over %v after the newest answered request was written, want %v", i, age, lease)
+								t.Errorf("phase %d: over %v after the newest answered transaction was written, want %v", i, age, lease)
 							}
 							if !here.Before(there) {
 								t.Errorf("phase %d: over here at %v, there at %v", i, here, there)
@@ -162,6 +164,7 @@ func TestUntilMovesOn(t *testing.T) {
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
 		h := coord.NewHold(c, "hold", "/h", func(k *coord.Keeper) error {
 			time.Sleep(time.Second)
+			must(t, c.Session().Prove(bg, "/h"))
 			must(t, k.Acquired(c.Session(), "/h", 1))
 			select {
 			case <-k.Released():

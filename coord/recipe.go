@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -87,8 +86,5 @@ func (c *Client) Go(f func(ctx context.Context)) bool {
 func (c *Client) want(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wants == 0 {
-		c.wanted = time.Now()
-	}
 	c.wants += n
 }

@@ -22,10 +22,9 @@ const maxCalls = 8
 // happen in another, because each has a connection of its own, which is thrown
 // away with it.
 //
-// A session is over when the ensemble says so; when nothing has been heard for
-// 0.64 of its timeout or, while something is held in it, nothing that has passed
-// the ensemble's leader, although the ensemble may then still keep it for a while;
-// or when the client is closed.
+// A session is over when the ensemble says so; when no answer has come for 0.64
+// of its timeout or, while something is held in it, none to a transaction, although
+// the ensemble may then still keep it for a while; or when the client is closed.
 type Session struct {
 	c     *Client
 	conn  *zk.Conn
@@ -34,17 +33,19 @@ type Session struct {
 	end   context.CancelCauseFunc // ends life; called by finish
 	slots chan struct{}           // one token for each request with conn
 	idle  chan struct{}           // closed when conn, after the end, looks for a server again
+	look  chan struct{}           // holds a token while there is news for watchLease
 	known bool                    // has been established; guarded by c.mu
 	first bool                    // of its client
 
 	caughtUp atomic.Bool // see catchUp
 
 	mu      sync.Mutex
-	id      int64     // zero until established
-	timeout term      // the wish, then what was negotiated
-	latest  time.Time // when the newest request was written that the server has answered
-	proven  time.Time // the same of those whose answer has passed the leader
-	proving bool      // a request for such an answer is under way
+	id      int64 // zero until established
+	lease   lease
+	proving bool   // a proof is being asked for, see prove
+	proveAt moment // when it last was
+	asking  bool   // the leader is being asked for a sign of life, see ask
+	askAt   moment // when it last was
 	zxid    int64
 	tap     *tap          // the newest connection, if there has been one
 	up      chan struct{} // closed while requests may be made
@@ -56,13 +57,14 @@ type Session struct {
 // newSession begins to open a session. It is called with c.mu held.
 func (c *Client) newSession() *Session {
 	s := &Session{
-		c:       c,
-		slots:   make(chan struct{}, maxCalls),
-		idle:    make(chan struct{}),
-		timeout: term(c.opts.SessionTimeout),
-		up:      make(chan struct{}),
-		holds:   make(map[*Hold]struct{}),
-		first:   c.session == nil,
+		c:     c,
+		slots: make(chan struct{}, maxCalls),
+		idle:  make(chan struct{}),
+		look:  make(chan struct{}, 1),
+		lease: lease{term: term(c.opts.SessionTimeout)},
+		up:    make(chan struct{}),
+		holds: make(map[*Hold]struct{}),
+		first: c.session == nil,
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	var err error
@@ -88,7 +90,7 @@ func (s *Session) ID() int64 {
 func (s *Session) Timeout() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Duration(s.timeout)
+	return time.Duration(s.lease.term)
 }
 
 // Over returns a channel that is closed when the session is over.
@@ -119,7 +121,7 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if since(s.proven) >= s.timeout.lease() {
+	if s.lease.proof.age() >= s.lease.length() {
 		return errUnproven
 	}
 	h.mu.Lock()
@@ -130,6 +132,7 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	h.session, h.node, h.token = s, node, token
 	s.holds[h] = struct{}{}
 	close(h.acquired)
+	s.lookUp() // the lease begins to matter
 	return nil
 }
 
@@ -173,12 +176,15 @@ func (s *Session) adopt(t *tap) bool {
 	return true
 }
 
-// greeted takes the answer to the handshake written at asked.
-func (s *Session) greeted(t *tap, id int64, timeout term, asked time.Time) error {
+// greeted takes the answer to the handshake. It proves nothing: a leader that has
+// lost the others resumes sessions, and with local sessions a server opens them, by
+// itself.
+func (s *Session) greeted(t *tap, id int64, timeout term) error {
 	s.mu.Lock()
 	known := s.id
 	if id != 0 && (known == 0 || known == id) {
-		s.id, s.timeout, s.latest, s.proven = id, timeout, asked, asked
+		s.id, s.lease.term, s.lease.heard = id, timeout, now()
+		s.lookUp() // the timeout may be another
 	}
 	s.mu.Unlock()
 	if known != 0 && id != known {
@@ -221,8 +227,9 @@ func (s *Session) resumed() {
 	}
 	s.isUp = true
 	close(s.up)
-	id, timeout, server := s.id, s.timeout, s.tap.server
+	id, timeout, server := s.id, s.lease.term, s.tap.server
 	s.mu.Unlock()
+	s.lookUp() // a proof may be due
 	s.c.resumed(s, server, id, time.Duration(timeout))
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
@@ -23,15 +22,11 @@ const (
 	opDelete          = 2
 	opSetData         = 5
 	opSetACL          = 7
-	opSync            = 9
 	opMulti           = 14
 	opCreateContainer = 19
 	opCreateTTL       = 21
 	opSetAuth         = 100
 	opSetWatches      = 101
-
-	codeExpired = -112
-	codeMoved   = -118
 
 	maxFrame = 64 << 20 // more than any answer: 100,000 children take 5 MiB
 )
@@ -46,11 +41,13 @@ var (
 // reassembling on the way out; on the way in, the tap reads them whole.
 //
 // It notes when each request was written, which was answered, and whether the
-// answer has passed the leader: that is the lease. And it changes what the library believes in three ways:
+// answer proves that the session lives: that is the lease. And it changes what the
+// library believes in four ways:
 //
 //   - The library is told half the session timeout, so that it sends
-//     heartbeats twice as often and gives up on a silent server twice as early;
-//     the server is told the true one.
+//     heartbeats twice as often; the server is told the true one.
+//   - The library gives up on a server that takes long over one frame. The tap
+//     takes no deadlines from it: watchLease looks at all that comes.
 //   - The library's record of the newest zxid races with its own reading of it
 //     at a reconnect, which can lose events for good. So it is never told a
 //     zxid; the tap keeps the record and puts it in where the library sends it.
@@ -70,27 +67,9 @@ type tap struct {
 	greeted bool   // the handshake's answer has been read
 
 	mu     sync.Mutex
-	asked  time.Time         // when the handshake was written; zero before that
-	sent   map[int32]request // not answered yet, heartbeats aside
-	pings  []time.Time       // heartbeats not answered yet, oldest first
-	logins []string          // schemes presented and not answered yet, oldest first
-}
-
-// A request is one that was written.
-type request struct {
-	at      time.Time
-	proof   bool         // its answer passes the leader
-	watches *[3][]string // of a SetWatches: the paths for data, existence and children
-}
-
-// passesLeader reports whether requests of kind op go to the leader, whichever
-// server takes them: writes and syncs. The others a follower answers by itself.
-func passesLeader(op int32) bool {
-	switch op {
-	case opCreate, opDelete, opSetData, opSetACL, opSync, opMulti, opCreateContainer, opCreateTTL:
-		return true
-	}
-	return false
+	asked  bool      // the handshake was written
+	sent   []request // not answered yet, oldest first
+	logins []string  // schemes presented and not answered yet, oldest first
 }
 
 func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
@@ -101,22 +80,7 @@ func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
 		by:     by,
 		seen:   s.lastZxid(),
 		in:     bufio.NewReaderSize(conn, 16<<10),
-		sent:   make(map[int32]request),
 	}
-}
-
-// waiting returns for how long the oldest request has been without an answer.
-func (t *tap) waiting() time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var oldest time.Duration
-	for _, r := range t.sent {
-		oldest = max(oldest, since(r.at))
-	}
-	if len(t.pings) > 0 {
-		oldest = max(oldest, since(t.pings[0]))
-	}
-	return oldest
 }
 
 // hangUp closes the connection at once. With TCP, what has not been delivered is
@@ -139,20 +103,18 @@ func (t *tap) Close() error {
 }
 
 // SetReadDeadline implements [net.Conn]. The library would wait ten times too
-// long for the handshake, and without end for the second half of its answer.
-func (t *tap) SetReadDeadline(d time.Time) error {
-	if !t.greeted {
-		d = t.by
-	}
-	return t.Conn.SetReadDeadline(d)
-}
+// long for the handshake, and without end for the second half of its answer; and
+// not long enough for a large answer on a slow line.
+func (t *tap) SetReadDeadline(time.Time) error { return t.Conn.SetReadDeadline(t.deadline()) }
 
 // SetWriteDeadline implements [net.Conn].
-func (t *tap) SetWriteDeadline(d time.Time) error {
-	if !t.greeted {
-		d = t.by
+func (t *tap) SetWriteDeadline(time.Time) error { return t.Conn.SetWriteDeadline(t.deadline()) }
+
+func (t *tap) deadline() time.Time {
+	if t.greeted {
+		return time.Time{} // none
 	}
-	return t.Conn.SetWriteDeadline(d)
+	return t.by
 }
 
 // Write implements [net.Conn]. It takes one frame.
@@ -160,20 +122,18 @@ func (t *tap) Write(b []byte) (int, error) {
 	if len(b) < 12 {
 		return 0, fmt.Errorf("coord: frame of %d bytes", len(b)) // no request is that short
 	}
-	now := time.Now()
 	t.mu.Lock()
-	first := t.asked.IsZero()
-	if first {
-		t.asked = now
-	} else if xid := int32(binary.BigEndian.Uint32(b[4:])); xid == xidPing {
-		t.pings = append(t.pings, now)
-	} else {
-		op := int32(binary.BigEndian.Uint32(b[8:]))
-		r := request{at: now, proof: passesLeader(op)}
-		if op == opSetWatches {
+	first := !t.asked
+	t.asked = true
+	if !first {
+		r := request{xid: int32(binary.BigEndian.Uint32(b[4:])), at: now()}
+		switch op := int32(binary.BigEndian.Uint32(b[8:])); {
+		case op == opSetWatches:
 			r.watches = watchesIn(b)
+		default:
+			r.writes = writes(op)
 		}
-		t.sent[xid] = r
+		t.sent = append(t.sent, r)
 	}
 	t.mu.Unlock()
 
@@ -187,7 +147,7 @@ func (t *tap) Write(b []byte) (int, error) {
 		out = append([]byte(nil), b...)
 		binary.BigEndian.PutUint64(out[12:], uint64(t.seen))
 	}
-	if _, err := t.Conn.Write(out); err != nil {
+	if err := t.write(out); err != nil {
 		t.hangUp()
 		if !first && int32(binary.BigEndian.Uint32(b[8:])) == opSetAuth {
 			// A program that has called AddAuth on the connection itself: were
@@ -197,6 +157,21 @@ func (t *tap) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// write writes a frame. The kernel takes more of a long one as the server takes what
+// was before, which is a sign of life.
+func (t *tap) write(frame []byte) error {
+	const most = 64 << 10
+	for len(frame) > most {
+		if _, err := t.Conn.Write(frame[:most]); err != nil {
+			return err
+		}
+		frame = frame[most:]
+		t.s.hearing()
+	}
+	_, err := t.Conn.Write(frame)
+	return err
 }
 
 // Read implements [net.Conn].
@@ -216,50 +191,35 @@ func (t *tap) Read(b []byte) (int, error) {
 
 // next reads a frame and returns what the library shall see of it, if anything.
 func (t *tap) next() ([]byte, error) {
-	head, err := t.in.Peek(4)
-	if err != nil {
+	frame, err := t.readFrame()
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	size := binary.BigEndian.Uint32(head)
-	if size < 16 || size > maxFrame { // the shortest is a reply without a body
-		return nil, fmt.Errorf("%w: frame of %d bytes", errMangled, size)
-	}
-	frame := make([]byte, 4+size)
-	if _, err := io.ReadFull(t.in, frame); err != nil {
-		return nil, err
-	}
-	if !t.greeted {
+	case !t.greeted:
 		return t.greet(frame)
 	}
 	xid := int32(binary.BigEndian.Uint32(frame[4:]))
 	zxid := int64(binary.BigEndian.Uint64(frame[8:]))
+	code := int32(binary.BigEndian.Uint32(frame[16:]))
 	if xid == xidEvent {
-		return frame, nil
+		return frame, nil // which answers nothing
 	}
 	t.mu.Lock()
-	var r request
+	r := t.answer(xid)
 	var login string
-	switch {
-	case xid == xidPing && len(t.pings) > 0:
-		r.at, t.pings = t.pings[0], t.pings[1:]
-	case xid == xidAuth && len(t.logins) > 0:
+	if xid == xidAuth && len(t.logins) > 0 {
 		login, t.logins = t.logins[0], t.logins[1:]
-	case xid >= 0:
-		r = t.sent[xid]
-		delete(t.sent, xid)
 	}
 	t.mu.Unlock()
-	code := int32(binary.BigEndian.Uint32(frame[16:]))
-	if code == codeExpired || code == codeMoved {
-		r.proof = false // of the contrary
-	}
 	if login != "" && code != 0 {
 		return nil, fmt.Errorf("credential of scheme %q refused: %w", login, zk.ErrAuthFailed)
 	}
 	if xid < 0 { // go by the library's example, which takes no zxid from these
 		zxid = 0
 	}
-	t.s.heard(r, zxid)
+	// A refusal can be the word of this server alone. That of a Multi by the
+	// ensemble has code zero, and the reasons behind it.
+	t.s.answered(r, r.writes && code == 0, zxid)
 	if r.watches != nil {
 		if code != 0 { // the library would go on as if they were armed
 			return nil, fmt.Errorf("watches not taken over by the server: code %d", code)
@@ -271,4 +231,27 @@ func (t *tap) next() ([]byte, error) {
 	}
 	binary.BigEndian.PutUint64(frame[8:], 0)
 	return frame, nil
+}
+
+// readFrame reads a frame, with its length in front.
+func (t *tap) readFrame() ([]byte, error) {
+	head, err := t.in.Peek(4)
+	if err != nil {
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size < 16 || size > maxFrame { // the shortest is a reply without a body
+		return nil, fmt.Errorf("%w: frame of %d bytes", errMangled, size)
+	}
+	frame := make([]byte, 4+size)
+	for n := 0; ; {
+		k, err := t.in.Read(frame[n:])
+		if n += k; n == len(frame) {
+			return frame, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.s.hearing() // a large answer on a slow line
+	}
 }

@@ -1,70 +1,145 @@
 package coord
 
 import (
+	"context"
 	"fmt"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
-// until returns the moment up to which the session is good even if nothing more
-// is heard. It is zero until the session is established.
+// until returns the moment up to which what is held in the session is good even if
+// nothing more is heard. It is zero before the first proof that it lives.
 func (s *Session) until() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.id == 0 {
-		return time.Time{}
-	}
-	return s.proven.Add(s.timeout.lease())
+	return s.lease.until()
 }
 
 // check ends the session if its lease has run out, and returns Err. It is for
 // those who have waited and are about to rely on the session.
 func (s *Session) check() error {
 	s.mu.Lock()
-	lease, established := s.timeout.lease(), s.id != 0
-	silent, unproven := since(s.latest), time.Duration(0)
-	if len(s.holds) > 0 {
-		unproven = since(s.proven)
-	}
+	p := s.prospect()
 	s.mu.Unlock()
-	switch {
-	case !established:
-	case silent >= lease:
-		s.c.over(s, fmt.Errorf("%w: no answer for %v", ErrExpired, silent.Round(time.Millisecond)))
-	case unproven >= lease:
-		s.c.over(s, fmt.Errorf("%w: no word from the leader for %v", ErrExpired, unproven.Round(time.Millisecond)))
-	}
+	do, _ := p.next()
+	s.expire(do, p)
 	return s.Err()
 }
 
-// errUnproven is why a hold can not be granted: the answers to everything that
-// its recipe did are too old.
-var errUnproven = fmt.Errorf("%w: no word from the leader in time", ErrExpired)
+// expire ends the session if do says so.
+func (s *Session) expire(do step, p prospect) {
+	switch do {
+	case expire:
+		s.c.over(s, fmt.Errorf("%w: no answer for %v", ErrExpired, p.silent.Round(time.Millisecond)))
+	case disprove:
+		s.c.over(s, fmt.Errorf("%w: no transaction carried out for %v", ErrExpired, p.unproven.Round(time.Millisecond)))
+	}
+}
 
-// heard notes that r has been answered.
-func (s *Session) heard(r request, zxid int64) {
+// prospect returns how matters stand in the session. It is called with s.mu held.
+func (s *Session) prospect() prospect {
+	p := prospect{
+		term:     s.lease.term,
+		length:   s.lease.length(),
+		held:     len(s.holds) > 0,
+		silent:   s.lease.heard.age(),
+		unproven: s.lease.proof.age(),
+		up:       s.isUp,
+		proving:  s.proving,
+		asking:   s.asking,
+		proveAge: s.proveAt.age(),
+		askAge:   s.askAt.age(),
+	}
+	if s.id == 0 {
+		p.silent = 0 // there is no session yet that could end
+	}
+	if s.isUp {
+		p.debt = s.tap.debt(p.silent)
+	}
+	return p
+}
+
+// errUnproven is why a hold cannot be granted: nothing has proved for too long
+// that the session lives.
+var errUnproven = fmt.Errorf("%w: no transaction carried out in time", ErrExpired)
+
+// answered notes that r has been answered just now, by a server that had then
+// seen zxid. A transaction that has been carried out, or refused by the ensemble
+// as a whole, is a proof.
+func (s *Session) answered(r request, proof bool, zxid int64) {
 	s.mu.Lock()
-	if r.at.After(s.latest) {
-		s.latest = r.at
-	}
-	if r.proof && r.at.After(s.proven) {
-		s.proven = r.at
-	}
+	s.lease.answered(r.at, proof)
 	s.zxid = max(s.zxid, zxid)
 	s.mu.Unlock()
 	s.c.ring.answered()
 }
 
-// prove asks for an answer that has passed the leader, unless that is under way.
+// hearing notes that bytes have come of what has not come as a whole.
+func (s *Session) hearing() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lease.heard = now()
+}
+
+// Proven reports whether the ensemble has carried out a transaction of s, a third
+// of the timeout ago at the most.
+func (s *Session) Proven() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lease.proof.age() < s.lease.term.silence()
+}
+
+// Prove waits until s is [Session.Proven]: at once if it is, and else until the
+// ensemble has answered a transaction that checks for the znode at path, a full
+// one, and changes nothing. Whether the znode is there does not matter, nor
+// whether the client may read it. A recipe does so before it says that something
+// is held on the ground of what it has only read. The error is ctx's cause or s's
+// Err.
+func (s *Session) Prove(ctx context.Context, path string) error {
+	for !s.Proven() {
+		_, err := Retry(ctx, s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
+			return Transact(conn, &zk.CheckVersionRequest{Path: path, Version: -1})
+		})
+		switch {
+		case ctx.Err() != nil:
+			return GivenUp(ctx)
+		case s.Err() != nil:
+			return s.Err()
+		case err != nil && !s.Proven(): // the word of one server, or one that came too late
+			if err := s.pause(ctx, s.Timeout()/24); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prove asks for a proof that the session lives: a transaction that checks for the
+// znode of something that is held. It costs the ensemble a write to its logs, and
+// no watch fires. What the check says is not looked at: the ensemble as a whole has
+// said it. It is made beside the requests that wait for a slot, so that those
+// cannot delay it.
 func (s *Session) prove() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proving || !s.isUp || s.life.Err() != nil {
 		return
 	}
-	s.proving = true
-	// Beside the requests that wait for a slot, so that those can not delay it.
+	var node string
+	for h := range s.holds { // any
+		h.mu.Lock()
+		node = h.node
+		h.mu.Unlock()
+		break
+	}
+	if node == "" {
+		return
+	}
+	s.proving, s.proveAt = true, now()
 	s.calls.Go(func() {
-		_, err := s.conn.Sync("/") // the tap sees the answer, and watchLease if there is none
+		// The tap sees the answer, and watchLease if there is none.
+		_, err := s.conn.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
 		s.conclude(err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -72,60 +147,73 @@ func (s *Session) prove() {
 	})
 }
 
+// ask asks for a sign of life of the leader. The answer proves nothing, but a
+// server that has lost its leader does not give it, and then no longer answers
+// heartbeats either.
+func (s *Session) ask() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asking || !s.isUp || s.life.Err() != nil {
+		return
+	}
+	s.asking, s.askAt = true, now()
+	s.calls.Go(func() {
+		_, err := s.conn.Sync("/")
+		s.conclude(err)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asking = false
+	})
+}
+
 // watchLease ends the session when its lease runs out, and before that hangs up
-// on a server that has fallen silent, or has lost its leader, so that another can
-// be tried in time. While something is held or sought it sees to it that there
-// are answers to go by.
+// on a server that has fallen silent, or has lost the others, so that another can
+// be tried in time. While something is held it sees to it that there are proofs.
 func (s *Session) watchLease() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var hung *tap
-	var asked time.Time // when a proof was last asked for
 	for {
 		select {
 		case <-timer.C:
+		case <-s.look:
 		case <-s.life.Done():
 			return
 		}
-		if s.check() != nil {
-			return
-		}
-		wanted := s.c.wantedSince()
+		sought := s.c.seeking()
 		s.mu.Lock()
-		t, tap, up := s.timeout, s.tap, s.isUp
-		silent, unproven := since(s.latest), time.Duration(0)
-		if !wanted.IsZero() {
-			unproven = min(since(s.proven), since(wanted))
-		}
+		tap, p := s.tap, s.prospect()
 		s.mu.Unlock()
-		// A timer goes by the monotonic clock; looking up from time to time
-		// notices that the machine has slept.
-		wait := min(t.lease()-max(silent, unproven), t.heartbeat()/4)
-		if up && tap != hung {
-			// A request that stays without an answer while heartbeats are
-			// answered has been lost, and its reply will not come.
-			quiet := max(silent, unproven, tap.waiting())
-			if quiet >= t.silence() {
-				hung = tap
-				tap.hangUp()
-			}
-			wait = min(wait, t.silence()-quiet)
-		}
-		if !wanted.IsZero() && since(asked) >= t.heartbeat()*3/4 {
-			asked = time.Now()
+		p.sought = sought
+		p.up = p.up && tap != hung
+		do, wait := p.next()
+		switch do {
+		case expire, disprove:
+			s.expire(do, p)
+			return
+		case hangUp:
+			hung = tap
+			tap.hangUp()
+		case prove:
 			s.prove()
+		case ask:
+			s.ask()
 		}
-		timer.Reset(max(wait, time.Millisecond))
+		timer.Reset(wait)
 	}
 }
 
-// wantedSince returns since when there has been a hold held or sought without a
-// break, zero if there is none.
-func (c *Client) wantedSince() time.Time {
+// lookUp has watchLease look at the clock anew: something has changed.
+func (s *Session) lookUp() {
+	select {
+	case s.look <- struct{}{}:
+	default: // it is about to
+	}
+}
+
+// seeking reports whether anything is held or sought.
+func (c *Client) seeking() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wants == 0 {
-		return time.Time{}
-	}
-	return c.wanted
+	return c.wants > 0
 }

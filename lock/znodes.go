@@ -97,6 +97,9 @@ func (a *attempt) take() answer {
 			token = stat.Czxid
 		}
 		ours, err := a.clear(token)
+		if ours {
+			err = a.s.Prove(background, a.own) // at once if the answer was not lost
+		}
 		if ours || err != nil {
 			return answer{token, err}
 		}

@@ -2,8 +2,11 @@ package coordtest
 
 // A Frame describes a message on a Link.
 type Frame struct {
-	Dir     Direction
-	Op      string // "connect", "create", "getData", "multi", "ping", "close" and so on; for a reply, what it answers; for an event, "event"
+	Dir Direction
+	// Op is "connect", "create", "getData", "multi", "ping", "close" and so on; for
+	// a reply, what it answers; for an event, "event". A multi that only checks one
+	// znode is "check".
+	Op      string
 	Path    string // of the request, of the one answered, or of the event; of a multi's first op; "" if there is none
 	Session int64  // 0 until known
 	N       int    // its number among those of its direction on this Link, from 1; pings are not counted and have 0
@@ -59,10 +62,17 @@ func request(d *decoder) (op, path string) {
 		opCheckWatches, opRemoveWatches, opGetEphemerals, opCountChildren, opAddWatch:
 		path = d.string()
 	case opMulti, opMultiRead:
-		d.int32()
+		first := opcode(d.int32())
 		if done := d.bool(); !done {
 			d.int32()
 			path = d.string()
+		}
+		if first == opCheck {
+			d.int32() // version
+			d.int32()
+			if alone := d.bool(); alone {
+				return opCheck.String(), path
+			}
 		}
 	}
 	return o.String(), path

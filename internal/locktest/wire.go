@@ -28,7 +28,7 @@ func counted(c *Client) *count {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		switch {
-		case f.N == 0, f.Op == "sync": // heartbeats
+		case f.N == 0, f.Op == "sync", f.Op == "check": // heartbeats and proofs
 		case f.Dir == coordtest.ToServer:
 			n.requests = append(n.requests, f.Op)
 		case f.Op == "event":
@@ -77,7 +77,7 @@ var wires = []scenario{
 		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 			mu.Lock()
 			defer mu.Unlock()
-			if f.Dir == coordtest.ToServer && f.N != 0 && f.Op != "sync" {
+			if f.Dir == coordtest.ToServer && f.N != 0 && f.Op != "sync" && f.Op != "check" {
 				// The second has no answer before the lock is held.
 				if requests = append(requests, f.Op); len(requests) == 2 {
 					heal = a.Link.Stall(coordtest.Both)

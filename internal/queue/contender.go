@@ -96,6 +96,9 @@ type driver struct {
 	self  *followed    // our own node, once it has a name
 	ahead *followed    // the node that watch named
 
+	granted bool         // the Hold is held
+	proven  <-chan error // says that the session is proven, while the grant waits for that
+
 	downgrades <-chan chan<- error // of those who want a downgrade, and where to answer them
 	eager      []chan<- error      // the answers that are due when it is done
 }
@@ -187,6 +190,9 @@ func (d *driver) run(sought context.Context) error {
 				continue
 			}
 			ev = event{signal: share}
+		case <-d.proven: // if it says that there can be no proof, the session is over
+			d.grant()
+			continue
 		case <-d.s.Over():
 			ev = event{signal: expired} // step finds out why
 		case <-canceled:
@@ -223,7 +229,10 @@ func (d *driver) hear(snap events.Snapshot) {
 		return
 	}
 	d.step(event{signal: proof, token: snap.Czxid})
-	if string(snap.Data) == Revocation {
+	switch revoked := string(snap.Data) == Revocation; {
+	case revoked && !d.granted:
+		d.step(event{signal: quit, err: coord.ErrRevoked}) // nobody has to stop first
+	case revoked:
 		d.step(event{signal: marked})
 	}
 }
@@ -252,14 +261,32 @@ func (d *driver) step(ev event) {
 	case was == downgrading && now == held:
 		d.k.Moved(d.c.FullPath(d.Dir + "/" + d.m.node))
 	case now == held:
-		node := d.c.FullPath(d.Dir + "/" + d.m.node)
-		if err := d.k.Acquired(d.s, node, coord.Token(d.m.token)); err != nil {
-			d.step(event{signal: quit, err: err})
-		}
+		d.grant()
 	}
 	if d.m.cause != nil {
 		d.k.Quit(d.m.cause)
 	}
+}
+
+// grant tells the owner that it holds the lock, when the machine says so and the
+// session is proven. One that has waited for long without a request is not: the
+// event that freed the place is the word of one server.
+func (d *driver) grant() {
+	if d.proven = nil; d.m.state != held {
+		return
+	}
+	node := d.c.FullPath(d.Dir + "/" + d.m.node)
+	if !d.s.Proven() {
+		proven := make(chan error, 1) // so that the goroutine ends though the driver has gone on
+		d.c.Go(func(context.Context) { proven <- d.s.Prove(context.Background(), node) })
+		d.proven = proven
+		return
+	}
+	if err := d.k.Acquired(d.s, node, coord.Token(d.m.token)); err != nil {
+		d.step(event{signal: quit, err: err})
+		return
+	}
+	d.granted = true
 }
 
 // do does o, on a goroutine of its own if it is a request.

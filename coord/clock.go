@@ -1,0 +1,47 @@
+package coord
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A moment is a point in time whose age counts the time that the machine has
+// slept. Go's monotonic clock stands still while it does, and the ensemble's
+// clocks do not. The wall clock alone would not do: somebody may set it.
+type moment struct {
+	at    time.Time     // zero: never
+	slept time.Duration // by then, see asleep
+}
+
+func now() moment { return moment{time.Now(), asleep()} }
+
+// age returns how long ago m was. The zero moment is older than any term.
+func (m moment) age() time.Duration {
+	if m.at.IsZero() {
+		return 1<<63 - 1
+	}
+	return time.Since(m.at) + max(0, asleep()-m.slept)
+}
+
+// plus returns when m is or was d old.
+func (m moment) plus(d time.Duration) time.Time { return m.at.Add(d - max(0, asleep()-m.slept)) }
+
+func (m moment) after(o moment) bool { return m.at.After(o.at) }
+
+// asleep returns how long the machine has slept since some fixed point in time.
+// Readings that differ by less than a sleep could take are one.
+func asleep() time.Duration {
+	now, last := readSlept(), time.Duration(lastSlept.Load())
+	if now-last < noSleep && last-now < noSleep {
+		return last
+	}
+	lastSlept.Store(int64(now))
+	return now
+}
+
+const noSleep = 10 * time.Millisecond
+
+var lastSlept atomic.Int64
+
+// readSlept is a variable for tests.
+var readSlept = slept
