@@ -1,0 +1,233 @@
+package coord_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// A narrow conn is one end of a line that carries so many bytes a second.
+type narrow struct {
+	net.Conn
+	rate int
+}
+
+func (c narrow) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b[:min(len(b), 1400)]) // a packet
+	time.Sleep(time.Duration(n) * time.Second / time.Duration(c.rate))
+	return n, err
+}
+
+// An answer may take any time to arrive on a slow line, as long as it does arrive:
+// the connection is not given up, and no session is.
+func TestLargeAnswersOnASlowLine(t *testing.T) {
+	for _, x := range []struct {
+		timeout time.Duration
+		bytes   int
+		rate    int
+	}{
+		{4 * time.Second, 900 << 10, 300 << 10},
+		{4 * time.Second, 900 << 10, 30 << 10},
+		{10 * time.Second, 530 << 10, 120 << 10},
+	} {
+		t.Run(fmt.Sprintf("T=%v, %d KiB at %d KiB/s", x.timeout, x.bytes>>10, x.rate>>10), func(t *testing.T) {
+			bubble(t, func(w *world) {
+				create(t, w.client(w.line(), coord.Options{}), "/big", string(make([]byte, x.bytes)), 0)
+				l := w.line()
+				dials := 0
+				c, err := coord.Dial(bg, []string{"server"}, &coord.Options{
+					SessionTimeout: x.timeout,
+					Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+						dials++
+						conn, err := l.Dial(ctx, network, addr)
+						return narrow{conn, x.rate}, err
+					},
+				})
+				must(t, err)
+				defer c.Close()
+				s := c.Session()
+				began := time.Now()
+				var snap event.Snapshot
+				select {
+				case snap = <-c.Watch(bg, "/big", event.Data).Updates():
+				case <-time.After(time.Minute):
+					t.Fatalf("not there after a minute, and %d connections", dials)
+				}
+				if took, least := time.Since(began), time.Duration(x.bytes)*time.Second/time.Duration(x.rate); took < least {
+					t.Errorf("%d bytes arrived after %v", len(snap.Data), took)
+				}
+				if len(snap.Data) != x.bytes || snap.Suspended {
+					t.Errorf("%d bytes, suspended %v", len(snap.Data), snap.Suspended)
+				}
+				if dials != 1 || s.Err() != nil {
+					t.Errorf("%d connections; session %v", dials, s.Err())
+				}
+			})
+		})
+	}
+}
+
+// Requests that wait for those before them are not lost, however long that takes.
+func TestManyRequestsAnsweredInTurn(t *testing.T) {
+	bubble(t, func(w *world) {
+		const timeout = 10 * time.Second
+		l := w.line()
+		c := w.client(l, coord.Options{SessionTimeout: timeout})
+		s := c.Session()
+		var mu sync.Mutex
+		connects := 0
+		l.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case f.Op == "connect":
+				connects++
+			case f.Dir == coordtest.ToClient && f.Op == "exists":
+				time.Sleep(5 * time.Millisecond) // of the bubble
+			}
+			return coordtest.Pass
+		})
+		conn := c.Conn() // which takes any number at a time
+		var wg sync.WaitGroup
+		failed := make(chan error, 2000)
+		for range 2000 {
+			wg.Go(func() {
+				if _, _, err := conn.Exists("/"); err != nil {
+					failed <- err
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(failed); n > 0 {
+			t.Errorf("%d of 2000 fail, the first with %v", n, <-failed)
+		}
+		if connects > 0 || s.Err() != nil {
+			t.Errorf("connected %d times more; session %v", connects, s.Err())
+		}
+	})
+}
+
+// A request whose answer is lost, while others are answered, is found out after a
+// third of the timeout: the connection is left, and the request fails.
+func TestLostAnswerIsFoundOut(t *testing.T) {
+	for _, op := range []string{"getData", "setData"} {
+		for i := range 10 {
+			bubble(t, func(w *world) {
+				const timeout = 6 * time.Second
+				l := w.line()
+				c := w.client(l, coord.Options{SessionTimeout: timeout})
+				create(t, c, "/n", "", 0)
+				time.Sleep(time.Duration(i) * timeout / 60)
+				l.OnFrame(func(f coordtest.Frame) coordtest.Action {
+					if f.Dir == coordtest.ToClient && f.Op == op {
+						return coordtest.Drop
+					}
+					return coordtest.Pass
+				})
+				began := time.Now()
+				done := make(chan error, 1)
+				go func() {
+					var err error
+					if op == "getData" {
+						_, _, err = c.Conn().Get("/n")
+					} else {
+						_, err = c.Conn().Set("/n", nil, -1)
+					}
+					done <- err
+				}()
+				tick := time.NewTicker(timeout / 50)
+				defer tick.Stop()
+				for {
+					select {
+					case err := <-done:
+						if err == nil {
+							t.Error("a lost answer has arrived")
+						}
+						if took := time.Since(began); took < timeout/3 || took > timeout/3+timeout/24+soon {
+							t.Errorf("%s, phase %d: found out after %v", op, i, took)
+						}
+						return
+					case <-tick.C:
+						c.Conn().Exists("/") // is answered, or fails with the connection
+					}
+				}
+			})
+		}
+	}
+}
+
+// A refusal that a server may give by itself moves no lease; one by which the
+// ensemble refuses a whole transaction does.
+func TestRefusalsProveNothing(t *testing.T) {
+	bubble(t, func(w *world) {
+		const timeout = 6 * time.Second
+		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
+		conn := c.Conn()
+		_, err := conn.Create("/closed", nil, 0, zk.WorldACL(zk.PermRead))
+		must(t, err)
+		h := take(c, "/lock", nil)
+		must(t, h.Wait())
+		time.Sleep(timeout/6 + timeout/24) // behind a proof, and before the next
+		until := h.Until()
+		if _, err := conn.Set("/closed", nil, -1); !errors.Is(err, zk.ErrNoAuth) {
+			t.Errorf("set: %v", err)
+		}
+		if err := conn.Delete("/none", -1); !errors.Is(err, zk.ErrNoNode) {
+			t.Errorf("delete: %v", err)
+		}
+		if !h.Until().Equal(until) {
+			t.Errorf("refusals have moved Until by %v", h.Until().Sub(until))
+		}
+		if _, err := conn.Multi(&zk.CheckVersionRequest{Path: "/none", Version: -1}); !errors.Is(err, zk.ErrNoNode) {
+			t.Errorf("multi: %v", err)
+		}
+		if !h.Until().After(until) {
+			t.Error("a refused transaction has not moved Until")
+		}
+		must(t, h.Release(bg))
+	})
+}
+
+// A contender that has waited for so long that nothing proves its session any more
+// has it proven before it is granted.
+func TestProveBeforeGrant(t *testing.T) {
+	bubble(t, func(w *world) {
+		const timeout = 6 * time.Second
+		l := w.line()
+		c := w.client(l, coord.Options{SessionTimeout: timeout})
+		s := c.Session()
+		time.Sleep(3 * timeout)
+		if s.Proven() {
+			t.Error("proven without a transaction")
+		}
+		r := record(l)
+		must(t, s.Prove(bg, "/none"))
+		must(t, s.Prove(bg, "/none")) // which it is
+		if got := r.requests(); !slices.Equal(got, []string{"check /none"}) || !s.Proven() {
+			t.Errorf("proven %v, by %q", s.Proven(), got)
+		}
+		// The ctx bounds it, and so does the session.
+		time.Sleep(3 * timeout)
+		heal := l.Stall(coordtest.ToClient)
+		ctx, cancel := context.WithTimeoutCause(bg, time.Second, errors.New("enough"))
+		defer cancel()
+		if err := s.Prove(ctx, "/none"); err == nil || err.Error() != "enough" {
+			t.Errorf("Prove = %v, want ctx's cause", err)
+		}
+		if err := s.Prove(bg, "/none"); !errors.Is(err, coord.ErrExpired) {
+			t.Errorf("Prove = %v, want ErrExpired", err)
+		}
+		heal()
+	})
+}
