@@ -30,12 +30,12 @@ check: ## formatting, vet, staticcheck, go.mod
 	go mod tidy -diff
 
 .PHONY: test
-test: ## all tests, with the race detector; installs servers for them if it may
+test: ## all tests, with the race detector; installs what it needs from Debian if it may
 	@# The exit status is that of go test; the last line is for those who read no more.
 	@missing=$$(.ci/zookeeper) || exit; \
 	echo go test $(TESTFLAGS) ./...; \
 	go test $(TESTFLAGS) ./...; status=$$?; \
-	test -z "$$missing" || echo "TESTS WERE SKIPPED, $$missing"; \
+	test -z "$$missing" || echo "TESTS WERE SKIPPED: $$missing"; \
 	exit $$status
 
 .PHONY: stress

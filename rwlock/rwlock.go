@@ -16,8 +16,10 @@
 // writer, and nobody else.
 //
 // The names of the znodes are those of Apache Curator, whose
-// InterProcessReadWriteLock can share the directory. The locks of kazoo and of
-// package lock are respected; see the README for what they see.
+// InterProcessReadWriteLock can share the directory, as can kazoo's ReadLock and
+// WriteLock. It is tested with Curator 5.4 and kazoo 2.8; see the README for what
+// kazoo must be given, and why Curator must not downgrade before 5.5. The
+// contenders of package lock are respected.
 package rwlock
 
 import (

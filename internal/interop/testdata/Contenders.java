@@ -1,0 +1,139 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.Revoker;
+import org.apache.curator.framework.recipes.nodes.GroupMember;
+import org.apache.curator.retry.RetryNTimes;
+
+/**
+ * Contenders of Curator, each with a session of its own.
+ *
+ * <pre>Contenders SERVER REFEREE COUNT</pre>
+ *
+ * Each is told by the referee, over a connection of its own, what to do: WHAT
+ * DIRECTORY. It tells the referee when it enters and when it leaves, asks after each
+ * turn whether to go on, and says when it is done. The end of the standard input
+ * ends the process.
+ */
+public final class Contenders {
+    private final CuratorFramework client;
+    private final Socket conn;
+    private final BufferedReader lines;
+
+    private Contenders(String server, String referee) throws Exception {
+        client = CuratorFrameworkFactory.newClient(server, 40_000, 60_000, new RetryNTimes(10, 100));
+        client.start();
+        client.blockUntilConnected();
+        int colon = referee.lastIndexOf(':');
+        conn = new Socket(referee.substring(0, colon), Integer.parseInt(referee.substring(colon + 1)));
+        conn.setTcpNoDelay(true);
+        lines = new BufferedReader(new InputStreamReader(conn.getInputStream(), StandardCharsets.UTF_8));
+    }
+
+    private void say(String words) throws Exception {
+        conn.getOutputStream().write((words + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+
+    private boolean again() throws Exception {
+        return "again".equals(lines.readLine());
+    }
+
+    private void run() throws Exception {
+        for (String job; (job = lines.readLine()) != null; say("done")) {
+            String[] words = job.split(" ");
+            String directory = words[1];
+            InterProcessMutex mutex = new InterProcessMutex(client, directory);
+            InterProcessReadWriteLock both = new InterProcessReadWriteLock(client, directory);
+            switch (words[0]) {
+                case "mutex" -> turns(mutex, "write");
+                case "reader" -> turns(both.readLock(), "read");
+                case "writer" -> turns(both.writeLock(), "write");
+                case "downgrader" -> downgrade(both);
+                case "mutexRevoker" -> revoke(mutex);
+                case "writeRevoker" -> revoke(both.writeLock());
+                case "member" -> member(directory);
+                default -> throw new IllegalArgumentException(job);
+            }
+        }
+        client.close();
+    }
+
+    private void turns(InterProcessMutex lock, String mode) throws Exception {
+        for (boolean again = true; again; lock.release()) {
+            lock.acquire();
+            say("enter " + mode);
+            client.checkExists().forPath("/"); // work that takes a moment
+            say("leave");
+            again = again();
+        }
+    }
+
+    // Goes on as a reader when told to, and leaves when told to.
+    private void downgrade(InterProcessReadWriteLock both) throws Exception {
+        both.writeLock().acquire();
+        say("enter write");
+        again();
+        both.readLock().acquire();
+        both.writeLock().release();
+        say("reads");
+        again();
+        both.readLock().release();
+    }
+
+    private void revoke(InterProcessMutex lock) throws Exception {
+        Revoker.attemptRevoke(client, lock.getParticipantNodes().iterator().next());
+    }
+
+    // Tells of the others once there are any, and leaves when told to.
+    private void member(String directory) throws Exception {
+        byte[] data = "theirs".getBytes(StandardCharsets.UTF_8);
+        try (GroupMember member = new GroupMember(client, directory, "curator", data)) {
+            member.start();
+            Map<String, byte[]> all;
+            while ((all = member.getCurrentMembers()).size() < 2) {
+                Thread.sleep(10);
+            }
+            for (Map.Entry<String, byte[]> m : all.entrySet()) {
+                if (!m.getKey().equals("curator")) {
+                    say("sees " + m.getKey() + "=" + new String(m.getValue(), StandardCharsets.UTF_8));
+                }
+            }
+            again();
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        Thread[] threads = new Thread[Integer.parseInt(args[2])];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = new Thread(() -> {
+                try {
+                    new Contenders(args[0], args[1]).run();
+                } catch (Throwable e) {
+                    e.printStackTrace();
+                    Runtime.getRuntime().halt(1);
+                }
+            });
+            threads[i].start();
+        }
+        Thread parent = new Thread(() -> {
+            try {
+                while (System.in.read() >= 0) {}
+            } catch (Exception e) {
+                // as good as its end
+            }
+            Runtime.getRuntime().halt(1);
+        });
+        parent.setDaemon(true);
+        parent.start();
+        for (Thread t : threads) {
+            t.join();
+        }
+        Runtime.getRuntime().halt(0);
+    }
+}
