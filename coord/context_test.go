@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -188,5 +189,34 @@ func TestContextEndsACallWhoseReplyIsLost(t *testing.T) {
 			})
 			must(t, err)
 		})
+	})
+}
+
+// The end of a ctx ends what is sought, and nothing that has been acquired.
+func TestGiveUp(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{})
+		try := func(name string, acquire, over bool, want error) {
+			h := coord.NewHold(c, "hold", "/a", func(k *coord.Keeper) error {
+				if acquire {
+					must(t, k.Acquired(c.Session(), "/a", 1))
+				}
+				if k.GiveUp(errFinal) != over {
+					t.Errorf("%s: over: %v, want %v", name, !over, over)
+				}
+				<-k.Released()
+				if !k.GiveUp(errFinal) {
+					t.Errorf("%s: released, and not over", name)
+				}
+				return coord.ErrReleased
+			})
+			synctest.Wait()
+			if err := h.Err(); !errors.Is(err, want) || isClosed(h.Lost()) {
+				t.Errorf("%s: %v, want %v", name, err, want)
+			}
+			must(t, h.Release(bg))
+		}
+		try("sought", false, true, errFinal)
+		try("held", true, false, nil)
 	})
 }

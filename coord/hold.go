@@ -191,6 +191,11 @@ func (h *Hold) Release(ctx context.Context) error {
 func (h *Hold) settle(cause error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.end(cause)
+}
+
+// end is settle for those who have h.mu.
+func (h *Hold) end(cause error) error {
 	if h.err != nil {
 		return h.err
 	}
@@ -202,6 +207,16 @@ func (h *Hold) settle(cause error) error {
 		r.hold(r.trace.Lost, slog.LevelWarn, "lost", h.op, h.path, cause)
 	}
 	return h.err
+}
+
+// granted reports whether h has been acquired. It is called with h.mu held.
+func (h *Hold) granted() bool {
+	select {
+	case <-h.acquired:
+		return true
+	default:
+		return false
+	}
 }
 
 // A Keeper is the side of a [Hold] that moves it, for those who write recipes.
@@ -276,6 +291,20 @@ func (k *Keeper) Moved(node string) {
 	k.h.mu.Lock()
 	defer k.h.mu.Unlock()
 	k.h.node = node
+}
+
+// GiveUp says that the Hold is sought no more because of cause, which is the end
+// of the ctx that governs the seeking, and reports whether it is over. If it is
+// not, it has been acquired, and that ctx matters no more: a recipe must end a
+// Hold for its ctx's sake in no other way.
+func (k *Keeper) GiveUp(cause error) bool {
+	k.h.mu.Lock()
+	defer k.h.mu.Unlock()
+	if k.h.err == nil && k.h.granted() {
+		return false
+	}
+	k.h.end(cause)
+	return true
 }
 
 // Quit says that the Hold ends because of cause, though traces of it may remain

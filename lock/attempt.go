@@ -80,16 +80,15 @@ func (a *attempt) run(sought context.Context) error {
 		case <-a.s.Over():
 		case <-canceled:
 			canceled = nil
-			a.quit(context.Cause(sought))
+			if cause := context.Cause(sought); a.k.GiveUp(cause) {
+				a.quit(cause)
+			}
 		case <-released:
 			released = nil
 			a.quit(coord.ErrReleased)
 		}
 		if a.stage != over && a.s.Err() != nil { // goes before all else that is due
 			return a.s.Err()
-		}
-		if a.stage == holding {
-			canceled = nil // ctx governs the seeking
 		}
 	}
 	return a.cause

@@ -78,11 +78,8 @@ func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells 
 	st.path = g.path(id)
 	st.full = g.c.FullPath(st.path)
 	// So who waits for the Hold is told of the end of ctx before st can be.
-	undo := context.AfterFunc(seeking, func() { k.Quit(context.Cause(seeking)) })
+	defer context.AfterFunc(seeking, func() { k.GiveUp(context.Cause(seeking)) })()
 	err = st.enter(seeking)
-	if !undo() && err == nil {
-		err = context.Cause(seeking)
-	}
 	if err == nil {
 		err = k.Acquired(s, st.full, coord.Token(st.ours))
 	}

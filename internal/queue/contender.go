@@ -196,11 +196,14 @@ func (d *driver) run(sought context.Context) error {
 		case <-d.s.Over():
 			ev = event{signal: expired} // step finds out why
 		case <-canceled:
-			ev = event{signal: quit, err: context.Cause(sought)}
 			canceled = nil
+			if !d.k.GiveUp(context.Cause(sought)) {
+				continue
+			}
+			ev = event{signal: quit, err: context.Cause(sought)}
 		case <-released:
+			released = nil
 			ev = event{signal: quit, err: coord.ErrReleased}
-			canceled, released = nil, nil
 		}
 		// Of several things that are due the select takes any. What may grant the
 		// lock must come after what may forbid it.
@@ -211,9 +214,6 @@ func (d *driver) run(sought context.Context) error {
 		}
 		d.step(ev)
 		d.answer(ev)
-		if d.m.state == held {
-			canceled = nil // ctx governs the waiting
-		}
 	}
 	return d.m.cause
 }

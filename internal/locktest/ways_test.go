@@ -1,0 +1,181 @@
+package locktest_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/locktest"
+)
+
+// A round is one grant, by one recipe.
+type round struct {
+	*locktest.World
+	recipe
+	n    int
+	path string
+	a    *locktest.Client // seeks
+	b    *locktest.Client // holds what a waits for
+	ctx  context.Context  // of the seeking
+	stop context.CancelFunc
+
+	begun []held
+}
+
+func (r *round) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+// begin begins to seek.
+func (r *round) begin() held {
+	h := r.seek(r.ctx, r.a.Client, r.path)
+	r.begun = append(r.begun, h)
+	return h
+}
+
+// take has c hold something at the path.
+func (r *round) take(c *locktest.Client, seek seeker) held {
+	r.Helper()
+	h := seek(bg, c.Client, r.path)
+	r.begun = append(r.begun, h)
+	r.Wait("grant", h.Acquired())
+	r.must(h.Err())
+	return h
+}
+
+// used sees to it that the directories are there.
+func (r *round) used() {
+	r.Helper()
+	r.must(r.take(r.b, r.seek).Release(bg))
+}
+
+// lose has the first create that travels in direction d be lost with its connection.
+func (r *round) lose(d coordtest.Direction) {
+	met := false
+	r.a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+		if !met && f.Dir == d && f.Op == r.create {
+			met = true
+			return coordtest.HangUp
+		}
+		return coordtest.Pass
+	})
+}
+
+// rest waits, in a bubble, until everything does.
+func (r *round) rest() {
+	if r.Fake != nil {
+		synctest.Wait()
+	}
+}
+
+// A way is one in which something can be granted.
+type way struct {
+	name string
+	fits func(r recipe) bool // nil: every recipe
+	real int                 // rounds of the long form on a real server; zero: only in a bubble
+	// run begins to seek, and does what it takes for the grant.
+	run func(r *round) held
+}
+
+var ways = []way{
+	{"what nobody ever had", nil, 30, func(r *round) held { return r.begin() }},
+	{"what is free", nil, 30, func(r *round) held {
+		r.used()
+		return r.begin()
+	}},
+	{"what its holder releases", waits, 300, func(r *round) held {
+		r.used()
+		other := r.take(r.b, r.blocker)
+		h := r.begin()
+		pause := 100 * time.Microsecond // in which a real server has a listing half done
+		if r.n%2 == 1 {
+			pause = rand.N(2 * time.Millisecond)
+		}
+		time.Sleep(pause)
+		r.must(other.Release(bg))
+		return h
+	}},
+	{"what its holder releases before the waiter has a watch", waits, 300, func(r *round) held {
+		r.used()
+		other := r.take(r.b, r.blocker)
+		met := false
+		r.a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			followed := f.Path == other.node() || f.Path == r.path || f.Path == r.path+"/self"
+			if !met && f.Dir == coordtest.ToServer && followed && (f.Op == "getData" || f.Op == "exists") {
+				met = true
+				if err := other.Release(bg); err != nil {
+					r.Error(err)
+				}
+			}
+			return coordtest.Pass
+		})
+		return r.begin()
+	}},
+	{"what its holder loses with the session", waits, 0, func(r *round) held {
+		r.used()
+		r.take(r.b, r.blocker)
+		h := r.begin()
+		r.rest()
+		r.Expire(r.b)
+		return h
+	}},
+	{"what its holder releases while the waiter is cut off", waits, 0, func(r *round) held {
+		r.used()
+		other := r.take(r.b, r.blocker)
+		h := r.begin()
+		r.rest()
+		heal := r.a.Link.Cut()
+		r.must(other.Release(bg))
+		heal()
+		return h
+	}},
+	{"what others hold too", func(r recipe) bool { return r.beside != nil }, 300, func(r *round) held {
+		r.take(r.b, r.beside)
+		return r.begin()
+	}},
+	{"what is free, with the request for it lost", nil, 30, func(r *round) held {
+		r.used()
+		r.lose(coordtest.ToServer)
+		return r.begin()
+	}},
+	{"what is free, with the answer lost", nil, 30, func(r *round) held {
+		r.used()
+		r.lose(coordtest.ToClient)
+		return r.begin()
+	}},
+	{"what is free, with the first word of the own znode lost", nil, 0, func(r *round) held {
+		r.used()
+		met := false
+		r.a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if !met && f.Dir == coordtest.ToClient && f.Op == "getData" {
+				met = true
+				return coordtest.Drop
+			}
+			return coordtest.Pass
+		})
+		return r.begin()
+	}},
+	{"what is free, in a directory to which it may not write", func(r recipe) bool { return r.queued }, 300, func(r *round) held {
+		r.used()
+		_, err := r.Op().SetACL(r.path, zk.WorldACL(zk.PermAll&^zk.PermWrite), -1)
+		r.must(err)
+		return r.begin()
+	}},
+	{"what its former session still has", func(r recipe) bool { return r.member }, 0, func(r *round) held {
+		r.take(r.a, join)
+		over := r.a.Expired()
+		heal := r.a.Link.Stall(coordtest.Both)
+		r.Wait("end of the session", over)
+		heal()
+		return r.begin()
+	}},
+}
+
+func waits(r recipe) bool { return r.blocker != nil }
