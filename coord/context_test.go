@@ -199,6 +199,7 @@ func TestGiveUp(t *testing.T) {
 		try := func(name string, acquire, over bool, want error) {
 			h := coord.NewHold(c, "hold", "/a", func(k *coord.Keeper) error {
 				if acquire {
+					must(t, c.Session().Prove(bg, "/a"))
 					must(t, k.Acquired(c.Session(), "/a", 1))
 				}
 				if k.GiveUp(errFinal) != over {

@@ -14,10 +14,13 @@ func (t *tap) greet(frame []byte) ([]byte, error) {
 	}
 	timeout := term(binary.BigEndian.Uint32(frame[8:])) * term(time.Millisecond)
 	id := int64(binary.BigEndian.Uint64(frame[12:]))
+	t.mu.Lock()
+	asked := t.asked
+	t.mu.Unlock()
 	if id != 0 && timeout < 4*term(time.Millisecond) {
 		return nil, fmt.Errorf("%w: session timeout of %v", errMangled, time.Duration(timeout))
 	}
-	if err := t.s.greeted(t, id, timeout); err != nil {
+	if err := t.s.greeted(t, id, timeout, asked); err != nil {
 		return nil, err
 	}
 	if id != 0 {

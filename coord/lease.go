@@ -54,12 +54,22 @@ type lease struct {
 	heard  moment // when the newest bytes came that answer something
 	proof  moment // when the newest transaction was written that has been answered
 	proved term   // the timeout then
+	// A server that resumes a session may grant another timeout than the one
+	// before. Of a longer one the ensemble may not have heard until there is a
+	// proof. A shorter one may count from the handshake on: of those since the
+	// last proof this is the one that ends first, the zero moment if none was
+	// shorter.
+	cut     moment // when it was written
+	cutTerm term
 }
 
-// length is how long a hold is good after l.proof. A server that resumes a session
-// may grant another timeout. A shorter one counts at once; a longer one only from
-// the first proof under it, because the ensemble may have heard of it no sooner.
-func (l *lease) length() time.Duration { return min(l.term, l.proved).lease() }
+// greeted notes the answer, which has come just now, to a handshake written at asked.
+func (l *lease) greeted(asked moment, granted term) {
+	l.term, l.heard = granted, now()
+	if granted < l.proved && (l.cut.at.IsZero() || granted.lease()-asked.age() < l.cutTerm.lease()-l.cut.age()) {
+		l.cut, l.cutTerm = asked, granted
+	}
+}
 
 // until returns the moment up to which a hold is good even if nothing more is
 // heard, zero if there has been no proof.
@@ -67,7 +77,22 @@ func (l *lease) until() time.Time {
 	if l.proof.at.IsZero() {
 		return time.Time{}
 	}
-	return l.proof.plus(l.length())
+	end := l.proof.plus(l.proved.lease())
+	if !l.cut.at.IsZero() {
+		if sooner := l.cut.plus(l.cutTerm.lease()); sooner.Before(end) {
+			return sooner
+		}
+	}
+	return end
+}
+
+// left returns for how long a hold is good even if nothing more is heard.
+func (l *lease) left() time.Duration {
+	left := l.proved.lease() - l.proof.age()
+	if !l.cut.at.IsZero() {
+		left = min(left, l.cutTerm.lease()-l.cut.age())
+	}
+	return left
 }
 
 // answered notes the answer to a request that was written at asked, which came
@@ -76,6 +101,7 @@ func (l *lease) answered(asked moment, proof bool) {
 	l.heard = now()
 	if proof && asked.after(l.proof) {
 		l.proof, l.proved = asked, l.term
+		l.cut = moment{}
 	}
 }
 
@@ -83,7 +109,8 @@ func (l *lease) answered(asked moment, proof bool) {
 // how matters stand.
 type prospect struct {
 	term     term
-	length   time.Duration // of the lease
+	left     time.Duration // of the lease of what is held
+	changed  bool          // the timeout is not that of the newest proof
 	held     bool          // something is held
 	sought   bool          // or asked for
 	silent   time.Duration // since bytes came that answer something
@@ -116,14 +143,14 @@ func (p prospect) next() (step, time.Duration) {
 	switch {
 	case p.silent >= t.lease():
 		return expire, 0
-	case p.held && p.unproven >= p.length:
+	case p.held && p.left <= 0:
 		return disprove, 0
 	}
 	// Looking up from time to time notices that the machine has slept, for
 	// timers go by the clock that stands still.
 	wait := min(t.lease()-p.silent, t.heartbeat()/4)
 	if p.held {
-		wait = min(wait, p.length-p.unproven)
+		wait = min(wait, p.left)
 	}
 	if !p.up {
 		return rest, wait
@@ -143,7 +170,11 @@ func (p prospect) next() (step, time.Duration) {
 	}
 	switch {
 	case p.held && !p.proving:
-		due := max(t.heartbeat()-p.unproven, t.heartbeat()/2-p.proveAge)
+		due := t.heartbeat() - p.unproven
+		if p.changed {
+			due = 0
+		}
+		due = max(due, t.heartbeat()/2-p.proveAge)
 		if due <= 0 {
 			return prove, wait
 		}

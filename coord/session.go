@@ -121,7 +121,7 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if s.lease.proof.age() >= s.lease.length() {
+	if s.lease.left() <= 0 {
 		return errUnproven
 	}
 	h.mu.Lock()
@@ -179,11 +179,12 @@ func (s *Session) adopt(t *tap) bool {
 // greeted takes the answer to the handshake. It proves nothing: a leader that has
 // lost the others resumes sessions, and with local sessions a server opens them, by
 // itself.
-func (s *Session) greeted(t *tap, id int64, timeout term) error {
+func (s *Session) greeted(t *tap, id int64, timeout term, asked moment) error {
 	s.mu.Lock()
 	known := s.id
 	if id != 0 && (known == 0 || known == id) {
-		s.id, s.lease.term, s.lease.heard = id, timeout, now()
+		s.id = id
+		s.lease.greeted(asked, timeout)
 		s.lookUp() // the timeout may be another
 	}
 	s.mu.Unlock()
@@ -227,6 +228,7 @@ func (s *Session) resumed() {
 	}
 	s.isUp = true
 	close(s.up)
+	s.proveAt, s.askAt = moment{}, moment{} // another server can be asked at once
 	id, timeout, server := s.id, s.lease.term, s.tap.server
 	s.mu.Unlock()
 	s.lookUp() // a proof may be due

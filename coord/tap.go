@@ -67,7 +67,7 @@ type tap struct {
 	greeted bool   // the handshake's answer has been read
 
 	mu     sync.Mutex
-	asked  bool      // the handshake was written
+	asked  moment    // when the handshake was written; zero before that
 	sent   []request // not answered yet, oldest first
 	logins []string  // schemes presented and not answered yet, oldest first
 }
@@ -123,9 +123,10 @@ func (t *tap) Write(b []byte) (int, error) {
 		return 0, fmt.Errorf("coord: frame of %d bytes", len(b)) // no request is that short
 	}
 	t.mu.Lock()
-	first := !t.asked
-	t.asked = true
-	if !first {
+	first := t.asked.at.IsZero()
+	if first {
+		t.asked = now()
+	} else {
 		r := request{xid: int32(binary.BigEndian.Uint32(b[4:])), at: now()}
 		switch op := int32(binary.BigEndian.Uint32(b[8:])); {
 		case op == opSetWatches:

@@ -41,8 +41,9 @@ func (s *Session) expire(do step, p prospect) {
 func (s *Session) prospect() prospect {
 	p := prospect{
 		term:     s.lease.term,
-		length:   s.lease.length(),
+		left:     s.lease.left(),
 		held:     len(s.holds) > 0,
+		changed:  s.lease.term != s.lease.proved,
 		silent:   s.lease.heard.age(),
 		unproven: s.lease.proof.age(),
 		up:       s.isUp,

@@ -1,0 +1,148 @@
+package coord_test
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// A moody server grants no more than most, of what a client wishes for a session
+// timeout: what somebody sees who changes its configuration.
+type moody struct {
+	line *coordtest.Link
+	most atomic.Int64
+}
+
+func (m *moody) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := m.line.Dial(ctx, network, addr)
+	first := true
+	return &wrapped{Conn: conn, write: func(frame []byte) {
+		if first { // version, zxid, timeout
+			wish := binary.BigEndian.Uint32(frame[12:])
+			binary.BigEndian.PutUint32(frame[12:], min(wish, uint32(m.most.Load())))
+		}
+		first = false
+	}}, err
+}
+
+func (w *world) moody(wish, most time.Duration, servers ...string) (*moody, *coord.Client) {
+	m := &moody{line: w.line()}
+	m.most.Store(most.Milliseconds())
+	c, err := coord.Dial(bg, servers, &coord.Options{Dial: m.dial, SessionTimeout: wish})
+	must(w, err)
+	w.Cleanup(func() { c.Close() })
+	return m, c
+}
+
+// A server that resumes a session may grant another timeout. Heartbeats and lease
+// go by it at once, and all that is held lives on as long as all is well.
+func TestResumedWithAnotherTimeout(t *testing.T) {
+	const long, short = 40 * time.Second, 4 * time.Second
+	for _, x := range []struct{ before, after time.Duration }{{long, short}, {short, long}} {
+		for i := range 12 {
+			bubble(t, func(w *world) {
+				m, c := w.moody(long, x.before, "one", "two")
+				h := take(c, "/lock", nil)
+				must(t, h.Wait())
+				s := c.Session()
+				// A proof is due in 1/6 of the former timeout, which may be more than
+				// the lease of the new one. It is asked for at once.
+				time.Sleep(x.before + time.Duration(i)*x.before/12/6)
+				old := h.Until()
+				m.most.Store(x.after.Milliseconds())
+				w.flap(c, m.line.Reset)
+				if s.Timeout() != x.after {
+					t.Fatalf("timeout %v", s.Timeout())
+				}
+				if x.after > x.before && h.Until().Sub(old) > x.before && time.Until(h.Until()) > x.after*64/100 {
+					t.Errorf("good for %v more without a proof", time.Until(h.Until()))
+				}
+				time.Sleep(x.after / 100)
+				if left := time.Until(h.Until()); left < x.after*47/100 || left > x.after*64/100 {
+					t.Errorf("%v → %v, phase %d: good for %v", x.before, x.after, i, left)
+				}
+				time.Sleep(5 * x.after)
+				if isClosed(h.Lost()) || c.Session() != s {
+					t.Fatalf("%v → %v, phase %d: %v", x.before, x.after, i, h.Err())
+				}
+				// And lost in time.
+				m.line.Stall(coordtest.Both)
+				promised := h.Until()
+				<-h.Lost()
+				if d := time.Since(promised); d < 0 || d > time.Millisecond {
+					t.Errorf("lost %v after it should have been", d)
+				}
+				if left := len(w.Sessions()); left != 1 {
+					t.Errorf("%d sessions at the server when it is lost", left)
+				}
+			})
+		}
+	}
+}
+
+// A server may have resumed a session with a shorter timeout, and its answer was
+// lost. The client finds out from the next, which it asks for within a second: so it
+// does not take for held what the server has ended.
+func TestShorterTimeoutWhoseAnswerIsLost(t *testing.T) {
+	for i := range 10 {
+		bubble(t, func(w *world) {
+			m, c := w.moody(40*time.Second, 40*time.Second, "one")
+			h := take(c, "/lock", nil)
+			must(t, h.Wait())
+			time.Sleep(time.Minute + time.Duration(i)*time.Second)
+			lost := false
+			m.line.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if f.Dir == coordtest.ToClient && f.Op == "connect" && !lost {
+					lost = true
+					return coordtest.Drop
+				}
+				return coordtest.Pass
+			})
+			m.most.Store(4000)
+			began := time.Now()
+			m.line.Reset()
+			for time.Since(began) < time.Minute {
+				time.Sleep(10 * time.Millisecond)
+				if !slices.Contains(w.Sessions(), c.Session().ID()) && h.Err() == nil {
+					t.Fatalf("phase %d: held %v after the reset, and the session is over at the server", i, time.Since(began))
+				}
+			}
+			if !lost {
+				t.Error("no answer was lost")
+			}
+			must(t, h.Err()) // it was found out in time to go on
+		})
+	}
+}
+
+// What is granted on the ground of an old proof is lost when Until says, and no
+// later.
+func TestLostWhenUntilSays(t *testing.T) {
+	for i := range 20 {
+		bubble(t, func(w *world) {
+			const timeout = 24 * time.Second
+			l := w.line()
+			c := w.client(l, coord.Options{SessionTimeout: timeout})
+			s := c.Session()
+			granted := make(chan struct{})
+			h := seek(c, granted)
+			must(t, s.Prove(bg, "/none"))
+			time.Sleep(timeout*time.Duration(i)/20/3 - time.Millisecond) // the proof is still good
+			l.Stall(coordtest.Both)
+			close(granted)
+			must(t, h.Wait())
+			until := h.Until()
+			<-h.Lost()
+			if late := time.Since(until); late < 0 || late > time.Millisecond {
+				t.Errorf("phase %d: lost %v after Until", i, late)
+			}
+		})
+	}
+}
