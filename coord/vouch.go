@@ -88,7 +88,7 @@ func (s *Session) hearing() {
 func (s *Session) Proven() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lease.proof.age() < s.lease.term.silence()
+	return s.lease.proof.age() < min(s.lease.term, s.lease.proved).silence()
 }
 
 // Prove waits until s is [Session.Proven]: at once if it is, and else until the
