@@ -24,7 +24,12 @@ func IsolatedLeader(t *testing.T, subjects ...Subject) {
 	if !Stress {
 		t.Parallel() // it mostly waits
 	}
-	e := ensemble.New(t, &ensemble.Options{Nodes: 3, Namespaces: true})
+	e := ensemble.New(t, &ensemble.Options{
+		Nodes:      3,
+		Namespaces: true,
+		// So that those that start anew do not wait long for the one that is cut off.
+		JVM: []string{"-Dzookeeper.cnxTimeout=500"},
+	})
 	var table []*row
 	isolate := func(T time.Duration, how ensemble.Isolation, busy bool, each int) {
 		name := fmt.Sprintf("T=%v, %s", T, how)
@@ -84,6 +89,7 @@ type grant struct {
 // isolated isolates the leader of e once, with this many holders of each subject.
 func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Duration, how ensemble.Isolation, busy bool, each int) []*row {
 	root := &World{TB: t, real: e}
+	root.operator = root.Client(40 * time.Second).Client
 	var old *ensemble.Node
 	root.Eventually("a leader and two followers", func() bool {
 		old = e.Leader()
@@ -91,6 +97,7 @@ func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Dur
 	})
 	servers := append([]string{old.Addr()}, root.elsewhere(e, old)...)
 	b := root.Dial(servers[1:], &coord.Options{SessionTimeout: 40 * time.Second})
+	root.operator = b.Client
 	dir := fmt.Sprintf("/isolated-%d", time.Now().UnixNano())
 	captives := make([][]*captive, len(subjects))
 	for i, s := range subjects {
@@ -99,7 +106,7 @@ func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Dur
 				w:     &World{TB: t, Subject: s, Dir: fmt.Sprintf("%s-%d/%d", dir, i, j), real: e, operator: b.Client},
 				alone: j%4 > 0,
 			}
-			c.a = root.at(old, servers, c.alone, T)
+			c.a = root.at(servers, c.alone, T)
 			captives[i] = append(captives[i], c)
 		}
 	}
@@ -128,7 +135,11 @@ func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Dur
 		rows[i] = &row{subject: s.Name}
 		for _, c := range captives[i] {
 			c.w.TB = aside{t}
-			over.Go(func() { c.outcome(rows[i], old, began) })
+			over.Go(func() {
+				o := c.outcome(old.Addr())
+				rows[i].add(o, began)
+				must(c.w, o.next.Release(bg))
+			})
 		}
 	}
 	over.Wait()
@@ -148,23 +159,46 @@ func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Dur
 	return rows
 }
 
-// at returns a client at the server n, which is the first of servers, and if alone
-// the only one that it knows.
-func (w *World) at(n *ensemble.Node, servers []string, alone bool, T time.Duration) *Client {
+// add notes what has become of a captive.
+func (r *row) add(o outcome, began time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o.saved {
+		r.kept++
+		return
+	}
+	r.margins.add(o.margin())
+	if o.margin() <= 0 {
+		r.late++
+	}
+	r.told = max(r.told, o.told.Sub(began))
+	if had := o.had.Sub(began); r.had == 0 || had < r.had {
+		r.had = had
+	}
+}
+
+// at returns a client at the first of servers, which if alone is the only one that it
+// knows.
+func (w *World) at(servers []string, alone bool, T time.Duration) *Client {
 	w.Helper()
+	first := servers[0]
 	if alone {
 		servers = servers[:1]
 	}
 	c := w.Dial(servers, &coord.Options{SessionTimeout: T})
-	for at := c.Conn().Server(); at != n.Addr(); at = c.Conn().Server() {
+	for {
+		await(w, c, coord.Connected) // or there might be nothing to reset
+		at := c.Conn().Server()
+		if at == first {
+			return c
+		}
 		c.Link.Reset()
 		w.Eventually("another server", func() bool { return c.Conn().Server() != at })
 	}
-	await(w, c, coord.Connected)
-	return c
 }
 
-// contend has b want the lock, and delivers it when b has it.
+// contend has b want the lock, and delivers it when b has it. If that fails the channel
+// is closed.
 func (w *World) contend(b *Client) <-chan grant {
 	next := make(chan grant, 1)
 	w = &World{TB: aside{w.TB}, Subject: w.Subject, Dir: w.Dir, real: w.real, Fake: w.Fake, operator: w.operator}
@@ -173,6 +207,7 @@ func (w *World) contend(b *Client) <-chan grant {
 		contend = w.Acquire
 	}
 	go func() {
+		defer close(next)
 		h := contend(bg, b.Client, w.Dir)
 		w.Wait("grant to the next", h.Acquired())
 		next <- grant{h, time.Now()}
@@ -180,53 +215,53 @@ func (w *World) contend(b *Client) <-chan grant {
 	return next
 }
 
+// An outcome is what became of a captive.
+type outcome struct {
+	saved     bool      // by another server; else
+	told, had time.Time // when the holder was told and the next was granted
+	next      *coord.Hold
+}
+
+// margin is by how much the holder was told before the next was granted.
+func (o outcome) margin() time.Duration { return o.had.Sub(o.told) }
+
 // outcome waits until c's holder is lost and the next is granted, or until it is
-// saved, and notes that in r.
-func (c *captive) outcome(r *row, old *ensemble.Node, began time.Time) {
+// saved by another server than the leader and has released.
+func (c *captive) outcome(leader string) (o outcome) {
+	const patience = 30 * time.Second
 	w := c.w
-	look := time.NewTicker(10 * time.Millisecond)
+	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
-	deadline := time.After(2 * time.Minute)
-	lost, next := c.ha.Lost(), c.next
-	var told time.Time
-	var had grant
-	for told.IsZero() || had.h == nil {
+	for lost, next := c.ha.Lost(), c.next; o.told.IsZero() || o.next == nil; {
 		select {
 		case <-lost:
-			told, lost = time.Now(), nil
-		case had = <-next:
-			next = nil
+			o.told, lost = time.Now(), nil
+		case got, ok := <-next:
+			if !ok {
+				w.FailNow() // contend has said why
+			}
+			o.next, o.had, next = got.h, got.at, nil
 		case <-look.C:
 			// In this order, as it is suspended before it looks for another server.
-			elsewhere := c.a.Conn().Server() != old.Addr()
-			if state, _ := c.a.State(); !elsewhere || state != coord.Connected || c.ha.Err() != nil || had.h != nil {
-				continue
+			elsewhere := c.a.Conn().Server() != leader
+			state, _ := c.a.State()
+			switch {
+			case o.next == nil && elsewhere && state == coord.Connected && c.ha.Err() == nil:
+				must(w, c.ha.Release(bg))
+				got, ok := <-next
+				if !ok {
+					w.FailNow()
+				}
+				return outcome{saved: true, next: got.h}
+			case o.next != nil && time.Since(o.had) > patience:
+				o.told = time.Now() // at the earliest
+				return o
 			}
-			must(w, c.ha.Release(bg))
-			had = <-next
-			must(w, had.h.Release(bg))
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.kept++
-			return
-		case <-deadline:
-			w.Fatalf("told %v, granted %v", !told.IsZero(), had.h != nil)
 		}
 	}
-	margin := had.at.Sub(told)
-	r.margins.add(margin)
-	r.mu.Lock()
-	r.told = max(r.told, told.Sub(began))
-	if r.had == 0 || had.at.Sub(began) < r.had {
-		r.had = had.at.Sub(began)
-	}
-	if margin <= 0 {
-		r.late++
-	}
-	r.mu.Unlock()
 	wants(w, c.ha.Err(), coord.ErrExpired)
-	if had.h.Token() <= c.ha.Token() {
-		w.Errorf("token %d after %d", had.h.Token(), c.ha.Token())
+	if o.next.Token() <= c.ha.Token() {
+		w.Errorf("token %d after %d", o.next.Token(), c.ha.Token())
 	}
-	must(w, had.h.Release(bg))
+	return o
 }
