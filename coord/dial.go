@@ -165,8 +165,21 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	return tap, nil
 }
 
-// open dials addr and secures the connection.
-func (c *Client) open(ctx context.Context, network, addr string) (net.Conn, error) {
+// open dials addr and secures the connection. It does so on a goroutine of its
+// own: the one that asks is the library's, which a function of the program must
+// not end.
+func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn, err error) {
+	err = errExited
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		conn, err = c.connect(ctx, network, addr)
+	}()
+	<-done
+	return conn, err
+}
+
+func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := c.opts.Dial(ctx, network, addr)
 	switch {
 	case err != nil:

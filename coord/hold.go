@@ -206,7 +206,7 @@ type Keeper struct{ h *Hold }
 // NewHold returns a Hold on path and has run move it, on a goroutine that
 // [Client.Close] waits for. The op names what is done, for errors. When run
 // returns, what it returns is the end of the Hold: see [Keeper.Quit] for the
-// cause, if that is not settled yet.
+// cause, if that is not settled yet. So it is if run ends its goroutine instead.
 //
 // If c is closed, the Hold is over at once, with [ErrClosed].
 func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
@@ -221,7 +221,11 @@ func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
 	}
 	h.work, h.stop = context.WithCancelCause(context.Background())
 	c.want(1)
-	ok := c.Go(func(context.Context) { h.finish(run(&Keeper{h})) })
+	ok := c.Go(func(context.Context) {
+		cause := errExited
+		defer func() { h.finish(cause) }() // run may not return
+		cause = run(&Keeper{h})
+	})
 	if !ok {
 		h.finish(ErrClosed)
 	}

@@ -57,17 +57,30 @@ func newReporter(opts *Options) *reporter {
 }
 
 func (r *reporter) run() {
-	defer close(r.done)
-	for range r.wake {
-		r.mu.Lock()
-		queue, closed := r.queue, r.closed
-		r.queue = nil
-		r.mu.Unlock()
-		for _, f := range queue {
-			f()
+	over := false
+	defer func() {
+		if over {
+			close(r.done)
+		} else { // the program's function has ended the goroutine
+			go r.run()
 		}
-		if closed {
-			return
+	}()
+	for !over {
+		r.mu.Lock()
+		var f func()
+		if len(r.queue) > 0 {
+			f, r.queue[0] = r.queue[0], nil
+			r.queue = r.queue[1:]
+		}
+		closed := r.closed
+		r.mu.Unlock()
+		switch {
+		case f != nil:
+			f()
+		case closed:
+			over = true
+		default:
+			<-r.wake
 		}
 	}
 }
