@@ -250,39 +250,6 @@ func (s *Session) hangUp() {
 	}
 }
 
-// bury waits for what is left of a session that is over. If goodbye is set and
-// the connection stands, it tells the ensemble first.
-func (s *Session) bury(goodbye bool) {
-	answered := make(chan struct{})
-	go func() {
-		s.calls.Wait()
-		close(answered)
-	}()
-	patience, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	s.mu.Lock()
-	goodbye = goodbye && s.isUp
-	s.mu.Unlock()
-	if !goodbye {
-		// The library takes its leave in any case, and waits a second for an
-		// answer, unless it is then about to dial.
-		s.hangUp()
-		select {
-		case <-s.idle:
-		case <-patience.Done():
-		}
-	}
-	select {
-	case <-answered: // some kinds of request must not be with the library while it closes
-	case <-patience.Done():
-	}
-	s.conn.Close() // takes a second at the most
-	s.hangUp()
-	for range s.over {
-	}
-	<-answered
-}
-
 // chatter passes on what go-zookeeper says of itself.
 type chatter struct{ r *reporter }
 

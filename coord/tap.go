@@ -2,6 +2,7 @@ package coord
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -69,6 +70,8 @@ type tap struct {
 	frame   []byte // of the frame in hand, what was not read yet
 	greeted bool   // the handshake's answer has been read
 
+	out chan struct{} // holds a token while something is written
+
 	mu     sync.Mutex
 	asked  time.Time         // when the handshake was written; zero before that
 	sent   map[int32]request // not answered yet, heartbeats aside
@@ -101,6 +104,7 @@ func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
 		by:     by,
 		seen:   s.lastZxid(),
 		in:     bufio.NewReaderSize(conn, 16<<10),
+		out:    make(chan struct{}, 1),
 		sent:   make(map[int32]request),
 	}
 }
@@ -130,6 +134,18 @@ func (t *tap) hangUp() {
 		_ = c.SetLinger(0) // best effort: closed it is in any case
 	}
 	_ = conn.Close() // the only answer would be that it was closed already
+}
+
+// flushed waits until nothing is being written, and reports whether it was so before
+// ctx ended.
+func (t *tap) flushed(ctx context.Context) bool {
+	select {
+	case t.out <- struct{}{}:
+		<-t.out
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Close implements [net.Conn].
@@ -187,14 +203,18 @@ func (t *tap) Write(b []byte) (int, error) {
 		out = append([]byte(nil), b...)
 		binary.BigEndian.PutUint64(out[12:], uint64(t.seen))
 	}
-	if _, err := t.Conn.Write(out); err != nil {
+	t.out <- struct{}{}
+	_, err := t.Conn.Write(out)
+	<-t.out
+	if err != nil {
 		t.hangUp()
-		if !first && int32(binary.BigEndian.Uint32(b[8:])) == opSetAuth {
-			// A program that has called AddAuth on the connection itself: were
-			// the library told, it would deadlock. It will see the reads fail.
-			return len(b), nil
+		if first {
+			return 0, err
 		}
-		return 0, err
+		// The library will see the reads fail. Were it told here, it would answer
+		// the request for this, and again for the end of the connection; with the
+		// answer that a Close of its own has given before these are more than it
+		// has room for, and it would stand still for good.
 	}
 	return len(b), nil
 }
