@@ -43,7 +43,7 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 		}
 		return o.v, o.err
 	case <-ctx.Done():
-		return zero, GivenUp(ctx)
+		return zero, s.c.givenUp(ctx)
 	case <-s.life.Done():
 		return zero, s.Err()
 	}
@@ -102,7 +102,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return GivenUp(ctx)
+		return s.c.givenUp(ctx)
 	case <-s.life.Done():
 		return s.Err()
 	}
@@ -112,7 +112,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 func (s *Session) admit(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil {
-			return GivenUp(ctx)
+			return s.c.givenUp(ctx)
 		}
 		s.mu.Lock()
 		up := s.up
@@ -120,14 +120,14 @@ func (s *Session) admit(ctx context.Context) error {
 		select {
 		case <-up:
 		case <-ctx.Done():
-			return GivenUp(ctx)
+			return s.c.givenUp(ctx)
 		case <-s.life.Done():
 			return s.Err()
 		}
 		select {
 		case s.slots <- struct{}{}:
 		case <-ctx.Done():
-			return GivenUp(ctx)
+			return s.c.givenUp(ctx)
 		case <-s.life.Done():
 			return s.Err()
 		}

@@ -68,7 +68,9 @@ func (h *Hold) Done() <-chan struct{} { return h.done }
 // Err returns nil while h is sought or held, and then the one cause why it no
 // longer is: an [*Error] around [ErrReleased], [ErrExpired], [ErrDeleted],
 // [ErrRevoked], [ErrLocked], [ErrExhausted], [ErrClosed], the cause of the ctx
-// that ended while h was sought, or the ensemble's refusal.
+// that ended while h was sought, or the ensemble's refusal. Servers that turn the
+// client away do not end h, for another may serve it, or the same one later; but
+// if h ends meanwhile without having been held, Err says what they say.
 //
 // Err itself looks at the clock. After its program has been stopped for a while
 // it knows of the loss no later than this call.
@@ -188,6 +190,9 @@ func (h *Hold) settle(cause error) error {
 	defer h.mu.Unlock()
 	if h.err != nil {
 		return h.err
+	}
+	if h.session == nil {
+		cause = h.c.because(cause)
 	}
 	h.err = &Error{h.op, h.path, cause}
 	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows

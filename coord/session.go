@@ -2,9 +2,7 @@ package coord
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,8 +151,6 @@ func (s *Session) event(ev zk.Event) {
 	case ev.Type == zk.EventNotWatching: // nothing new
 	case ev.Type != zk.EventSession:
 		s.c.loop.Event(ev)
-	case ev.State == zk.StateHasSession:
-		s.resumed()
 	case ev.State == zk.StateDisconnected:
 		s.suspended()
 	case ev.State == zk.StateExpired:
@@ -194,25 +190,16 @@ func (s *Session) lastZxid() int64 {
 	return s.zxid
 }
 
-// readFailed notes why t gives no more.
+// readFailed notes why t gives no more, or does not take the handshake.
 func (s *Session) readFailed(t *tap, err error) {
-	if s.life.Err() != nil {
+	if s.life.Err() != nil || t.welcome && !final(err) {
 		return
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = errSilent
-	}
-	if !t.greeted || errors.Is(err, zk.ErrAuthFailed) {
-		s.c.ring.failed(t.server, err)
-		s.c.report.dialFailed(t.server, err)
-	}
-	if errors.Is(err, zk.ErrAuthFailed) {
-		s.c.refuse(err)
-	}
+	s.c.failed(t.server, t.explained(err))
 }
 
-// resumed opens the gate for requests: there is a connection, and the session
-// lives.
+// resumed opens the gate for requests: there is a connection, the session lives,
+// and the server serves it.
 func (s *Session) resumed() {
 	s.mu.Lock()
 	if s.life.Err() != nil || s.isUp {

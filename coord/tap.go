@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"sync"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // Numbers of the wire protocol.
@@ -25,21 +22,18 @@ const (
 	opSetData         = 5
 	opSetACL          = 7
 	opSync            = 9
+	opPing            = 11
 	opMulti           = 14
 	opCreateContainer = 19
 	opCreateTTL       = 21
 	opSetAuth         = 100
 	opSetWatches      = 101
 
-	codeExpired = -112
-	codeMoved   = -118
+	codeExpired         = -112
+	codeMoved           = -118
+	codeUnauthenticated = -124
 
 	maxFrame = 64 << 20 // more than any answer: 100,000 children take 5 MiB
-)
-
-var (
-	errSilent  = errors.New("server fell silent")
-	errMangled = errors.New("server does not speak the protocol")
 )
 
 // A tap sits between go-zookeeper and one connection and sees every frame. The
@@ -69,6 +63,7 @@ type tap struct {
 	in      *bufio.Reader
 	frame   []byte // of the frame in hand, what was not read yet
 	greeted bool   // the handshake's answer has been read
+	welcome bool   // and the answer to what was asked behind it
 
 	out chan struct{} // holds a token while something is written
 
@@ -209,6 +204,7 @@ func (t *tap) Write(b []byte) (int, error) {
 	if err != nil {
 		t.hangUp()
 		if first {
+			t.s.readFailed(t, err)
 			return 0, err
 		}
 		// The library will see the reads fail. Were it told here, it would answer
@@ -242,7 +238,7 @@ func (t *tap) next() ([]byte, error) {
 	}
 	size := binary.BigEndian.Uint32(head)
 	if size < 16 || size > maxFrame { // the shortest is a reply without a body
-		return nil, fmt.Errorf("%w: frame of %d bytes", errMangled, size)
+		return nil, mangled(head)
 	}
 	frame := make([]byte, 4+size)
 	if _, err := io.ReadFull(t.in, frame); err != nil {
@@ -273,13 +269,14 @@ func (t *tap) next() ([]byte, error) {
 	if code == codeExpired || code == codeMoved {
 		r.proof = false // of the contrary
 	}
-	if login != "" && code != 0 {
-		return nil, fmt.Errorf("credential of scheme %q refused: %w", login, zk.ErrAuthFailed)
+	if err := denied(login, code); err != nil {
+		return nil, err
 	}
 	if xid < 0 { // go by the library's example, which takes no zxid from these
 		zxid = 0
 	}
 	t.s.heard(r, zxid)
+	t.answered(xid, code)
 	if r.watches != nil {
 		if code != 0 { // the library would go on as if they were armed
 			return nil, fmt.Errorf("watches not taken over by the server: code %d", code)

@@ -51,7 +51,6 @@ func (s *Session) heard(r request, zxid int64) {
 	}
 	s.zxid = max(s.zxid, zxid)
 	s.mu.Unlock()
-	s.c.ring.answered()
 }
 
 // prove asks for an answer that has passed the leader, unless that is under way.
