@@ -15,7 +15,9 @@ import (
 // outcome of f is then lost. Paths must be full ones; see [Client.FullPath].
 //
 // An error that is not [Refused] leaves open whether the request was carried
-// out. f must make one request, and make it through its argument.
+// out. f must make one request, and make it through its argument. If f panics,
+// that ends the program, as on any goroutine. If f ends its goroutine instead of
+// returning, as [testing.T.FailNow] does, Call returns an error.
 func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
 	var zero T
 	if err := s.admit(ctx); err != nil {
@@ -27,9 +29,12 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 	}
 	back := make(chan outcome, 1) // so that f's goroutine ends though nobody waits
 	go func() {
-		v, err := f(s.conn)
-		s.dismiss(err)
-		back <- outcome{v, err}
+		o := outcome{err: errExited}
+		defer func() { // f may not return
+			s.dismiss(o.err)
+			back <- o
+		}()
+		o.v, o.err = f(s.conn)
 	}()
 	select {
 	case o := <-back:
@@ -38,20 +43,21 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 		}
 		return o.v, o.err
 	case <-ctx.Done():
-		return zero, GivenUp(ctx)
+		return zero, s.c.givenUp(ctx)
 	case <-s.life.Done():
 		return zero, s.Err()
 	}
 }
 
 // Retry makes a request in session s as [Call] does, again and again until it
-// has been answered: with success, or with an error that is [Refused]. So f must
-// do no harm when it is carried out more than once, and must be small enough: the
-// server's answer to a request of more than 1 MiB is to hang up.
+// has been answered, with success or with an error that is [Refused], or f has not
+// returned. So f must do no harm when it is carried out more than once, and its
+// request must be small enough: the server's answer to one of more than 1 MiB is to
+// hang up.
 func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		v, err := Call(ctx, s, f)
-		if err == nil || Refused(err) || ctx.Err() != nil || s.Err() != nil {
+		if err == nil || Refused(err) || errors.Is(err, errExited) || ctx.Err() != nil || s.Err() != nil {
 			return v, err
 		}
 		if err := s.pause(ctx, pause); err != nil {
@@ -96,7 +102,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return GivenUp(ctx)
+		return s.c.givenUp(ctx)
 	case <-s.life.Done():
 		return s.Err()
 	}
@@ -106,7 +112,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 func (s *Session) admit(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil {
-			return GivenUp(ctx)
+			return s.c.givenUp(ctx)
 		}
 		s.mu.Lock()
 		up := s.up
@@ -114,14 +120,14 @@ func (s *Session) admit(ctx context.Context) error {
 		select {
 		case <-up:
 		case <-ctx.Done():
-			return GivenUp(ctx)
+			return s.c.givenUp(ctx)
 		case <-s.life.Done():
 			return s.Err()
 		}
 		select {
 		case s.slots <- struct{}{}:
 		case <-ctx.Done():
-			return GivenUp(ctx)
+			return s.c.givenUp(ctx)
 		case <-s.life.Done():
 			return s.Err()
 		}

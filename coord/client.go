@@ -17,16 +17,14 @@ import (
 //
 // A Client must come from [Dial]. Its methods are safe for concurrent use.
 type Client struct {
-	opts   *Options
-	ring   *ring
-	report *reporter
-	loop   *event.Loop
-	life   context.Context // ends with the cause ErrClosed when Close is called
-	end    context.CancelCauseFunc
-	closed chan struct{} // closed when Close has done its work
-	// refused holds the first word that the ensemble does not take our
-	// credentials.
-	refused chan error
+	opts    *Options
+	ring    *ring
+	report  *reporter
+	loop    *event.Loop
+	life    context.Context // ends with the cause ErrClosed when Close is called
+	end     context.CancelCauseFunc
+	closed  chan struct{} // closed when Close has done its work
+	refused chan struct{} // holds a token when every server has refused us for good
 
 	mu       sync.Mutex
 	session  *Session // the present one; never nil
@@ -43,9 +41,11 @@ type Client struct {
 // Dial connects to an ensemble and returns once a session is established. The
 // servers are given as host:port or host, the port then being 2181.
 //
-// If ctx ends first, or the ensemble refuses the credentials, Dial leaves
-// nothing behind and returns an [Error] that says of each server what was wrong
-// with it. Once Dial has returned, ctx no longer matters.
+// If ctx ends first, or each server refuses the client in a way that trying again
+// would not change, Dial leaves nothing behind and returns an [Error] that says of
+// each server what was wrong with it, and finds that for errors.Is and errors.As:
+// zk.ErrAuthFailed for credentials that a server refuses or requires, what
+// crypto/tls says of a certificate. Once Dial has returned, ctx no longer matters.
 func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error) {
 	o, err := opts.settled()
 	if err != nil {
@@ -63,7 +63,7 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 		ring:    newRing(addrs),
 		report:  newReporter(o),
 		closed:  make(chan struct{}),
-		refused: make(chan error, 1),
+		refused: make(chan struct{}, 1),
 		changed: make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancelCause(context.Background())
@@ -72,8 +72,9 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 	c.session = c.newSession()
 	c.mu.Unlock()
 	if err := c.await(ctx); err != nil {
+		why := c.ring.report()
 		c.close(false)
-		return nil, &Error{Op: "dial", Err: fmt.Errorf("%w (%w)", err, c.ring.report())}
+		return nil, &Error{Op: "dial", Err: fmt.Errorf("%w (%w)", err, why)}
 	}
 	return c, nil
 }
@@ -81,30 +82,16 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 // await waits for the first session.
 func (c *Client) await(ctx context.Context) error {
 	for {
-		c.mu.Lock()
-		state, changed := c.state, c.changed
-		c.mu.Unlock()
-		if state == Connected && len(c.opts.Auth) == 0 {
-			return nil
-		}
+		state, changed := c.State()
 		if state == Connected {
-			// The credentials are on their way. The answer to any request that
-			// is sent behind them says that they were taken.
-			_, err := Call(ctx, c.Session(), func(conn *zk.Conn) (bool, error) {
-				ok, _, err := conn.Exists("/")
-				return ok, err
-			})
-			if err == nil {
-				return nil
-			}
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+			return nil
 		}
 		select {
 		case <-changed:
-		case err := <-c.refused:
-			return err
+		case <-c.refused:
+			if c.ring.hopeless() { // still
+				return errHopeless
+			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -224,11 +211,15 @@ func (c *Client) suspended(s *Session, server string, id int64) {
 	c.report.suspended(server, id)
 }
 
-// refuse notes that the ensemble does not take our credentials, for Dial. Once a
-// session has been established they were good, and will perhaps be again.
-func (c *Client) refuse(err error) {
-	select {
-	case c.refused <- err:
-	default: // one is enough
+// failed notes why server gave us no session, for the log and for Dial. Once one
+// has been established the client was welcome, and will perhaps be again.
+func (c *Client) failed(server string, err error) {
+	c.report.dialFailed(server, err)
+	c.ring.failed(server, err)
+	if c.ring.hopeless() {
+		select {
+		case c.refused <- struct{}{}:
+		default: // one is enough
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,22 +9,20 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
-
-var errPending = errors.New("no answer yet")
 
 // A ring is the list of a client's servers, and what became of the last attempt
 // at each. All sessions of the client go round the same ring.
 type ring struct {
 	addrs []string // in random order, so that clients spread
 
-	mu     sync.Mutex
-	next   int
-	tries  int              // since a server has last answered a request
-	errors map[string]error // by address
+	mu      sync.Mutex
+	next    int
+	tries   int              // since a server has last kept us for a while
+	welcome bool             // a server has welcomed us since then
+	errors  map[string]error // by address, since a server has last welcomed us
 }
 
 func newRing(addrs []string) *ring {
@@ -79,26 +78,47 @@ func (r *ring) failed(addr string, err error) {
 	r.errors[addr] = err
 }
 
-// answered notes that the present server is good.
-func (r *ring) answered() {
+// hopeless reports whether the last word of each server was to refuse us for good.
+func (r *ring) hopeless() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tries = 0
+	return !slices.ContainsFunc(r.addrs, func(addr string) bool { return !final(r.errors[addr]) })
+}
+
+// welcomed notes that a server serves the session. Should the connection end too
+// soon, that is forgiven once: it is the second in a row that makes a pattern.
+func (r *ring) welcomed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.errors)
+	if !r.welcome {
+		r.welcome, r.tries = true, 0
+	}
+}
+
+// lasted notes that the present server has served the session for a while, and
+// is good.
+func (r *ring) lasted() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.welcome, r.tries = false, 0
 }
 
 // report says of each server what is wrong with it.
-func (r *ring) report() error {
+func (r *ring) report() serverErrors {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	said := make([]string, 0, len(r.addrs))
+	var said serverErrors
 	for _, addr := range slices.Sorted(slices.Values(r.addrs)) {
-		why := "not tried"
-		if err := r.errors[addr]; err != nil {
-			why = err.Error()
-		}
-		said = append(said, addr+": "+why)
+		said = append(said, serverError{addr, cmp.Or(r.errors[addr], errUntried)})
 	}
-	return errors.New(strings.Join(said, "; "))
+	return said
+}
+
+// refusals is the report of those servers whose last word was to refuse us for
+// good.
+func (r *ring) refusals() serverErrors {
+	return slices.DeleteFunc(r.report(), func(err error) bool { return !final(err) })
 }
 
 // hosts shows a session's conn the ring. It implements [zk.HostProvider].
@@ -106,7 +126,7 @@ type hosts struct{ s *Session }
 
 func (h hosts) Init([]string) error { return nil }
 func (h hosts) Len() int            { return len(h.s.c.ring.addrs) }
-func (h hosts) Connected()          {} // not a proof of anything: see Session.heard
+func (h hosts) Connected()          {} // not a proof of anything: see tap.served
 
 // Next never says that the list starts anew while the session lives, for the
 // library would then refuse requests and sleep for a second. Once the session is
@@ -126,16 +146,19 @@ func (h hosts) Next() (server string, retryStart bool) {
 // dial opens one connection for the session's conn, under a tap, unless the
 // session is over. It is a [zk.Dialer], but bounds time in its own way.
 func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) {
-	s.mu.Lock()
-	t, established := s.lease.term, s.id != 0
-	s.mu.Unlock()
-	rounds := s.c.ring.round()
+	s.c.mu.Lock()
+	known := s.known
+	s.c.mu.Unlock()
+	t, rounds := term(s.Timeout()), s.c.ring.round()
 	budget, calm := t.greeting(rounds), t.heartbeat()/4
 	if len(s.c.ring.addrs) == 1 { // no other to try
 		budget = min(t.silence(), patience(rounds))
 	}
-	if !established { // no lease runs out; be the more patient the longer it takes
-		budget, calm = max(t.silence()<<min(rounds, 5), patience(rounds)), time.Second
+	if !known { // no lease runs out; be the more patient the longer it takes
+		budget = max(t.silence()<<min(rounds, 5), patience(rounds))
+	}
+	if !known || s.c.ring.hopeless() { // haste would save nothing
+		calm = time.Second
 	}
 	if d := s.c.ring.pause(min(time.Second, calm)); d > 0 {
 		timer := time.NewTimer(d)
@@ -153,8 +176,7 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	conn, err := s.c.open(ctx, network, addr)
 	if err != nil {
 		if s.life.Err() == nil {
-			s.c.ring.failed(addr, err)
-			s.c.report.dialFailed(addr, err)
+			s.c.failed(addr, err)
 		}
 		return nil, err
 	}
@@ -166,8 +188,21 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	return tap, nil
 }
 
-// open dials addr and secures the connection.
-func (c *Client) open(ctx context.Context, network, addr string) (net.Conn, error) {
+// open dials addr and secures the connection. It does so on a goroutine of its
+// own: the one that asks is the library's, which a function of the program must
+// not end.
+func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn, err error) {
+	err = errExited
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		conn, err = c.connect(ctx, network, addr)
+	}()
+	<-done
+	return conn, err
+}
+
+func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := c.opts.Dial(ctx, network, addr)
 	switch {
 	case err != nil:
@@ -185,6 +220,9 @@ func (c *Client) open(ctx context.Context, network, addr string) (net.Conn, erro
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close() // the handshake's error says it all
+		if hungUp(err) {
+			return nil, fmt.Errorf("TLS: server hung up on the handshake: it does not expect TLS, perhaps: %w", err)
+		}
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
 	return secure, nil

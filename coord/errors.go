@@ -24,6 +24,9 @@ var (
 // errEnsemble is the ErrExpired that the ensemble declares.
 var errEnsemble = fmt.Errorf("%w: expired by the ensemble", ErrExpired)
 
+// errExited is what a function of the program has come to that did not return.
+var errExited = errors.New("coord: function ended its goroutine instead of returning")
+
 // An Error says which operation failed, and on what path.
 type Error struct {
 	Op   string // "acquire", "watch", "dial"

@@ -31,12 +31,16 @@ func (t *tap) greet(frame []byte) ([]byte, error) {
 	return frame, nil
 }
 
-// login presents the client's credentials. Their answers are read by next.
+// login presents the client's credentials and asks for a sign of life. Servers
+// grant a session to anybody; that they do not serve one whose client has not
+// proved who it is they say only when something is asked in it. A heartbeat needs
+// no permission, and its answer, unlike those to credentials, says that all is
+// well. The answers are read by next.
 func (t *tap) login() {
-	var xid int32 = xidAuth
+	var auth, ping int32 = xidAuth, xidPing
 	for _, a := range t.s.c.opts.Auth {
 		b := make([]byte, 4, 32+len(a.Scheme)+len(a.Credential))
-		b = binary.BigEndian.AppendUint32(b, uint32(xid))
+		b = binary.BigEndian.AppendUint32(b, uint32(auth))
 		b = binary.BigEndian.AppendUint32(b, opSetAuth)
 		b = binary.BigEndian.AppendUint32(b, 0)
 		b = append(binary.BigEndian.AppendUint32(b, uint32(len(a.Scheme))), a.Scheme...)
@@ -48,6 +52,33 @@ func (t *tap) login() {
 		if _, err := t.Conn.Write(b); err != nil {
 			return // what the server said before it hung up, if it has, is in what it sent
 		}
+	}
+	b := binary.BigEndian.AppendUint32(nil, 8)
+	b = binary.BigEndian.AppendUint32(b, uint32(ping))
+	b = binary.BigEndian.AppendUint32(b, opPing)
+	t.mu.Lock()
+	t.sent = append(t.sent, request{xid: xidPing, at: now()})
+	t.mu.Unlock()
+	_, _ = t.Conn.Write(b) // as above
+}
+
+// served takes it that the server has answered something. The first heartbeat
+// behind the credentials makes the session fit for use. That the server is good,
+// so that after its end another can be dialled without a pause, it has proved only
+// when it has kept us for a while: one that hangs up again and again must not be
+// stormed.
+func (t *tap) served(xid, code int32) {
+	t.mu.Lock()
+	age, owed := t.asked.age(), len(t.logins)
+	t.mu.Unlock()
+	if xid == xidPing && owed == 0 && !t.welcome {
+		t.welcome = true
+		_ = t.Conn.SetReadDeadline(time.Time{}) // from now on watchLease looks after it
+		t.s.c.ring.welcomed()
+		t.s.resumed()
+	}
+	if t.welcome && code != codeExpired && code != codeMoved && age >= min(time.Second, term(t.s.Timeout()).heartbeat()) {
+		t.s.c.ring.lasted()
 	}
 }
 

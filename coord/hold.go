@@ -73,7 +73,9 @@ func (h *Hold) Done() <-chan struct{} { return h.done }
 // Err returns nil while h is sought or held, and then the one cause why it no
 // longer is: an [*Error] around [ErrReleased], [ErrExpired], [ErrDeleted],
 // [ErrRevoked], [ErrLocked], [ErrExhausted], [ErrClosed], the cause of the ctx
-// that ended while h was sought, or the ensemble's refusal.
+// that ended while h was sought, or the ensemble's refusal. Servers that turn the
+// client away do not end h, for another may serve it, or the same one later; but
+// if h ends meanwhile without having been held, Err says what they say.
 //
 // Err itself looks at the clock. After its program has been stopped for a while
 // it knows of the loss no later than this call.
@@ -199,6 +201,9 @@ func (h *Hold) end(cause error) error {
 	if h.err != nil {
 		return h.err
 	}
+	if h.session == nil {
+		cause = h.c.because(cause)
+	}
 	h.err = &Error{h.op, h.path, cause}
 	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows
 	if h.session != nil && cause != ErrReleased {
@@ -226,7 +231,7 @@ type Keeper struct{ h *Hold }
 // NewHold returns a Hold on path and has run move it, on a goroutine that
 // [Client.Close] waits for. The op names what is done, for errors. When run
 // returns, what it returns is the end of the Hold: see [Keeper.Quit] for the
-// cause, if that is not settled yet.
+// cause, if that is not settled yet. So it is if run ends its goroutine instead.
 //
 // If c is closed, the Hold is over at once, with [ErrClosed].
 func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
@@ -241,7 +246,11 @@ func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
 	}
 	h.work, h.stop = context.WithCancelCause(context.Background())
 	c.want(1)
-	ok := c.Go(func(context.Context) { h.finish(run(&Keeper{h})) })
+	ok := c.Go(func(context.Context) {
+		cause := errExited
+		defer func() { h.finish(cause) }() // run may not return
+		cause = run(&Keeper{h})
+	})
 	if !ok {
 		h.finish(ErrClosed)
 	}

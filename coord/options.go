@@ -46,7 +46,8 @@ type Options struct {
 	// ACL guards the znodes that recipes create. Nil means open to the world.
 	ACL []zk.ACL
 
-	// Auth is presented on every connection, before anything else.
+	// Auth is presented on every connection, before anything else. SASL, which
+	// servers can be configured to demand, is not among what a client can present.
 	Auth []Auth
 
 	// TLS, if not nil, secures every connection. Its ServerName, if empty, is the
@@ -58,7 +59,8 @@ type Options struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Logger hears of what the client does on its own account, such as
-	// reconnecting. Nil discards. Credentials are never logged.
+	// reconnecting; of a server that gives no session, about once a minute. Nil
+	// discards. Credentials are never logged.
 	Logger *slog.Logger
 
 	// Trace holds functions to call at certain moments. Nil means none.

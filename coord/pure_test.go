@@ -103,7 +103,7 @@ func TestRing(t *testing.T) {
 				t.Errorf("attempt %d after %v", i, d)
 			}
 		}
-		r.answered()
+		r.lasted()
 	}
 	r.trying("b:1")
 	r.failed("c:1", errors.New("broken"))

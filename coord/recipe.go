@@ -23,7 +23,8 @@ func (c *Client) Session() *Session {
 }
 
 // Await waits for a session that is connected and returns it. It ends with an
-// error if ctx ends, which is then ctx's cause, or c is closed.
+// error if ctx ends, which is then ctx's cause, with what the servers say if they
+// turn the client away; or if c is closed.
 func (c *Client) Await(ctx context.Context) (*Session, error) {
 	for {
 		s := c.Session()
@@ -37,7 +38,7 @@ func (c *Client) Await(ctx context.Context) (*Session, error) {
 		}
 		// Of several that are ready the select takes any.
 		if ctx.Err() != nil {
-			return nil, GivenUp(ctx)
+			return nil, c.givenUp(ctx)
 		}
 		switch err := s.Err(); {
 		case err == nil:

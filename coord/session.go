@@ -2,9 +2,7 @@ package coord
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,8 +154,6 @@ func (s *Session) event(ev zk.Event) {
 	case ev.Type == zk.EventNotWatching: // nothing new
 	case ev.Type != zk.EventSession:
 		s.c.loop.Event(ev)
-	case ev.State == zk.StateHasSession:
-		s.resumed()
 	case ev.State == zk.StateDisconnected:
 		s.suspended()
 	case ev.State == zk.StateExpired:
@@ -201,25 +197,16 @@ func (s *Session) lastZxid() int64 {
 	return s.zxid
 }
 
-// readFailed notes why t gives no more.
+// readFailed notes why t gives no more, or does not take the handshake.
 func (s *Session) readFailed(t *tap, err error) {
-	if s.life.Err() != nil {
+	if s.life.Err() != nil || t.welcome && !final(err) {
 		return
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = errSilent
-	}
-	if !t.greeted || errors.Is(err, zk.ErrAuthFailed) {
-		s.c.ring.failed(t.server, err)
-		s.c.report.dialFailed(t.server, err)
-	}
-	if errors.Is(err, zk.ErrAuthFailed) {
-		s.c.refuse(err)
-	}
+	s.c.failed(t.server, t.explained(err))
 }
 
-// resumed opens the gate for requests: there is a connection, and the session
-// lives.
+// resumed opens the gate for requests: there is a connection, the session lives,
+// and the server serves it.
 func (s *Session) resumed() {
 	s.mu.Lock()
 	if s.life.Err() != nil || s.isUp {
@@ -257,39 +244,6 @@ func (s *Session) hangUp() {
 	if tap != nil {
 		tap.hangUp()
 	}
-}
-
-// bury waits for what is left of a session that is over. If goodbye is set and
-// the connection stands, it tells the ensemble first.
-func (s *Session) bury(goodbye bool) {
-	answered := make(chan struct{})
-	go func() {
-		s.calls.Wait()
-		close(answered)
-	}()
-	patience, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	s.mu.Lock()
-	goodbye = goodbye && s.isUp
-	s.mu.Unlock()
-	if !goodbye {
-		// The library takes its leave in any case, and waits a second for an
-		// answer, unless it is then about to dial.
-		s.hangUp()
-		select {
-		case <-s.idle:
-		case <-patience.Done():
-		}
-	}
-	select {
-	case <-answered: // some kinds of request must not be with the library while it closes
-	case <-patience.Done():
-	}
-	s.conn.Close() // takes a second at the most
-	s.hangUp()
-	for range s.over {
-	}
-	<-answered
 }
 
 // chatter passes on what go-zookeeper says of itself.

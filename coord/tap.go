@@ -2,14 +2,12 @@ package coord
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // Numbers of the wire protocol.
@@ -22,18 +20,18 @@ const (
 	opDelete          = 2
 	opSetData         = 5
 	opSetACL          = 7
+	opPing            = 11
 	opMulti           = 14
 	opCreateContainer = 19
 	opCreateTTL       = 21
 	opSetAuth         = 100
 	opSetWatches      = 101
 
-	maxFrame = 64 << 20 // more than any answer: 100,000 children take 5 MiB
-)
+	codeExpired         = -112
+	codeMoved           = -118
+	codeUnauthenticated = -124
 
-var (
-	errSilent  = errors.New("server fell silent")
-	errMangled = errors.New("server does not speak the protocol")
+	maxFrame = 64 << 20 // more than any answer: 100,000 children take 5 MiB
 )
 
 // A tap sits between go-zookeeper and one connection and sees every frame. The
@@ -65,6 +63,9 @@ type tap struct {
 	in      *bufio.Reader
 	frame   []byte // of the frame in hand, what was not read yet
 	greeted bool   // the handshake's answer has been read
+	welcome bool   // and the answer to what was asked behind it
+
+	out chan struct{} // holds a token while something is written
 
 	mu     sync.Mutex
 	asked  moment    // when the handshake was written; zero before that
@@ -80,6 +81,7 @@ func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
 		by:     by,
 		seen:   s.lastZxid(),
 		in:     bufio.NewReaderSize(conn, 16<<10),
+		out:    make(chan struct{}, 1),
 	}
 }
 
@@ -96,6 +98,18 @@ func (t *tap) hangUp() {
 	_ = conn.Close() // the only answer would be that it was closed already
 }
 
+// flushed waits until nothing is being written, and reports whether it was so before
+// ctx ended.
+func (t *tap) flushed(ctx context.Context) bool {
+	select {
+	case t.out <- struct{}{}:
+		<-t.out
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // Close implements [net.Conn].
 func (t *tap) Close() error {
 	t.hangUp()
@@ -105,16 +119,19 @@ func (t *tap) Close() error {
 // SetReadDeadline implements [net.Conn]. The library would wait ten times too
 // long for the handshake, and without end for the second half of its answer; and
 // not long enough for a large answer on a slow line.
-func (t *tap) SetReadDeadline(time.Time) error { return t.Conn.SetReadDeadline(t.deadline()) }
+func (t *tap) SetReadDeadline(time.Time) error {
+	if t.welcome {
+		return t.Conn.SetReadDeadline(time.Time{})
+	}
+	return t.Conn.SetReadDeadline(t.by)
+}
 
 // SetWriteDeadline implements [net.Conn].
-func (t *tap) SetWriteDeadline(time.Time) error { return t.Conn.SetWriteDeadline(t.deadline()) }
-
-func (t *tap) deadline() time.Time {
+func (t *tap) SetWriteDeadline(time.Time) error {
 	if t.greeted {
-		return time.Time{} // none
+		return t.Conn.SetWriteDeadline(time.Time{})
 	}
-	return t.by
+	return t.Conn.SetWriteDeadline(t.by)
 }
 
 // Write implements [net.Conn]. It takes one frame.
@@ -148,14 +165,19 @@ func (t *tap) Write(b []byte) (int, error) {
 		out = append([]byte(nil), b...)
 		binary.BigEndian.PutUint64(out[12:], uint64(t.seen))
 	}
-	if err := t.write(out); err != nil {
+	t.out <- struct{}{}
+	err := t.write(out)
+	<-t.out
+	if err != nil {
 		t.hangUp()
-		if !first && int32(binary.BigEndian.Uint32(b[8:])) == opSetAuth {
-			// A program that has called AddAuth on the connection itself: were
-			// the library told, it would deadlock. It will see the reads fail.
-			return len(b), nil
+		if first {
+			t.s.readFailed(t, err)
+			return 0, err
 		}
-		return 0, err
+		// The library will see the reads fail. Were it told here, it would answer
+		// the request for this, and again for the end of the connection; with the
+		// answer that a Close of its own has given before these are more than it
+		// has room for, and it would stand still for good.
 	}
 	return len(b), nil
 }
@@ -212,8 +234,8 @@ func (t *tap) next() ([]byte, error) {
 		login, t.logins = t.logins[0], t.logins[1:]
 	}
 	t.mu.Unlock()
-	if login != "" && code != 0 {
-		return nil, fmt.Errorf("credential of scheme %q refused: %w", login, zk.ErrAuthFailed)
+	if err := denied(login, code); err != nil {
+		return nil, err
 	}
 	if xid < 0 { // go by the library's example, which takes no zxid from these
 		zxid = 0
@@ -221,6 +243,7 @@ func (t *tap) next() ([]byte, error) {
 	// A refusal can be the word of this server alone. That of a Multi by the
 	// ensemble has code zero, and the reasons behind it.
 	t.s.answered(r, r.writes && code == 0, zxid)
+	t.served(xid, code)
 	if r.watches != nil {
 		if code != 0 { // the library would go on as if they were armed
 			return nil, fmt.Errorf("watches not taken over by the server: code %d", code)
@@ -242,7 +265,7 @@ func (t *tap) readFrame() ([]byte, error) {
 	}
 	size := binary.BigEndian.Uint32(head)
 	if size < 16 || size > maxFrame { // the shortest is a reply without a body
-		return nil, fmt.Errorf("%w: frame of %d bytes", errMangled, size)
+		return nil, mangled(head)
 	}
 	frame := make([]byte, 4+size)
 	for n := 0; ; {

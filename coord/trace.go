@@ -40,12 +40,20 @@ type reporter struct {
 	mu     sync.Mutex
 	queue  []func()
 	closed bool
+	told   map[complaint]time.Time // when last; since a session was last established or resumed
 	wake   chan struct{}
 	done   chan struct{}
 }
 
+// A complaint is what the log hears of a server, whatever the words, once a
+// minute at the most.
+type complaint struct {
+	server string
+	final  bool
+}
+
 func newReporter(opts *Options) *reporter {
-	r := &reporter{wake: make(chan struct{}, 1), done: make(chan struct{})}
+	r := &reporter{told: make(map[complaint]time.Time), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	if opts.Logger != nil {
 		r.handler = opts.Logger.Handler()
 	}
@@ -57,17 +65,30 @@ func newReporter(opts *Options) *reporter {
 }
 
 func (r *reporter) run() {
-	defer close(r.done)
-	for range r.wake {
-		r.mu.Lock()
-		queue, closed := r.queue, r.closed
-		r.queue = nil
-		r.mu.Unlock()
-		for _, f := range queue {
-			f()
+	over := false
+	defer func() {
+		if over {
+			close(r.done)
+		} else { // the program's function has ended the goroutine
+			go r.run()
 		}
-		if closed {
-			return
+	}()
+	for !over {
+		r.mu.Lock()
+		var f func()
+		if len(r.queue) > 0 {
+			f, r.queue[0] = r.queue[0], nil
+			r.queue = r.queue[1:]
+		}
+		closed := r.closed
+		r.mu.Unlock()
+		switch {
+		case f != nil:
+			f()
+		case closed:
+			over = true
+		default:
+			<-r.wake
 		}
 	}
 }
@@ -121,13 +142,29 @@ func (r *reporter) chatter(msg string) {
 }
 
 func (r *reporter) dialFailed(server string, err error) {
-	r.log(slog.LevelInfo, "no session from server", "server", server, "err", err)
+	if r.complain(complaint{server, final(err)}) {
+		r.log(slog.LevelInfo, "no session from server", "server", server, "err", err)
+	}
 	if f := r.trace.DialFailed; f != nil {
 		r.do(func() { f(server, err) })
 	}
 }
 
+// complain reports whether it is time to say so.
+func (r *reporter) complain(of complaint) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last, ok := r.told[of]; ok && time.Since(last) < time.Minute {
+		return false
+	}
+	r.told[of] = time.Now()
+	return true
+}
+
 func (r *reporter) connected(server string, session int64, timeout time.Duration) {
+	r.mu.Lock()
+	clear(r.told)
+	r.mu.Unlock()
 	r.log(slog.LevelInfo, "connected", "server", server, "session", session, "timeout", timeout)
 	if f := r.trace.Connected; f != nil {
 		r.do(func() { f(server, session, timeout) })

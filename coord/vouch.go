@@ -73,7 +73,6 @@ func (s *Session) answered(r request, proof bool, zxid int64) {
 	s.lease.answered(r.at, proof)
 	s.zxid = max(s.zxid, zxid)
 	s.mu.Unlock()
-	s.c.ring.answered()
 }
 
 // hearing notes that bytes have come of what has not come as a whole.

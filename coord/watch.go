@@ -72,4 +72,6 @@ func (s *Session) catchUp() error {
 
 func (s source) Refused(err error) bool { return Refused(err) }
 
-func (s source) Ended(path string, cause error) error { return &Error{"watch", path, cause} }
+func (s source) Ended(path string, cause error) error {
+	return &Error{"watch", path, s.c.because(cause)}
+}

@@ -1,0 +1,123 @@
+package coord_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// A function that ends its goroutine, as FailNow of a test does, ends the call
+// with an error that leaves the outcome open, and is not called again by those
+// that repeat. It takes nothing with it: as many as there are slots and more leave
+// the session fit for use, and Close returns.
+func TestFunctionThatDoesNotReturn(t *testing.T) {
+	for name, call := range map[string]func(*coord.Client, func(*zk.Conn) (bool, error)) error{
+		"Call": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
+			_, err := coord.Call(bg, c.Session(), f)
+			return err
+		},
+		"Retry": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
+			_, err := coord.Retry(bg, c.Session(), f)
+			return err
+		},
+		"Read": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
+			_, err := coord.Read(bg, c, f)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				c := w.client(w.line(), coord.Options{})
+				for range 20 {
+					var called int
+					w.within(soon, name, func() {
+						err := call(c, func(conn *zk.Conn) (bool, error) {
+							called++
+							if _, _, err := conn.Exists("/"); err != nil {
+								t.Error(err)
+							}
+							runtime.Goexit()
+							return true, nil
+						})
+						if err == nil || coord.Refused(err) || !strings.Contains(err.Error(), "ended its goroutine") {
+							t.Errorf("error %v", err)
+						}
+					})
+					if called != 1 {
+						t.Errorf("called %d times", called)
+					}
+				}
+				_, err := coord.Call(bg, c.Session(), exists("/"))
+				must(t, err)
+				w.within(soon, "Close", func() { must(t, c.Close()) })
+			})
+		})
+	}
+}
+
+// The same of the other functions of a program that a client calls: the attempt to
+// dial has failed, the hold is over, and what is traced later is traced.
+func TestHooksThatDoNotReturn(t *testing.T) {
+	bubble(t, func(w *world) {
+		l := w.line()
+		var dialled bool
+		var traced []string
+		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{
+			Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if !dialled {
+					dialled = true
+					runtime.Goexit()
+				}
+				return l.Dial(ctx, network, addr)
+			},
+			Trace: &coord.Trace{
+				DialFailed: func(string, error) { traced = append(traced, "failed"); runtime.Goexit() },
+				Connected:  func(string, int64, time.Duration) { traced = append(traced, "connected"); runtime.Goexit() },
+				Done:       func(string, string, error) { traced = append(traced, "done"); runtime.Goexit() },
+			},
+		})
+		must(t, err)
+		h := coord.NewHold(c, "hold", "/a", func(*coord.Keeper) error { runtime.Goexit(); return nil })
+		w.within(0, "hold", func() { <-h.Done() })
+		if err := h.Err(); err == nil || !strings.Contains(err.Error(), "ended its goroutine") {
+			t.Errorf("hold: %v", err)
+		}
+		w.within(soon, "Close", func() { must(t, c.Close()) })
+		if want := []string{"failed", "connected", "done"}; !slices.Equal(traced, want) {
+			t.Errorf("traced %q, want %q", traced, want)
+		}
+	})
+}
+
+// A panic of a function given to Call ends the program, and is told as what it is.
+func TestPanicInCall(t *testing.T) {
+	const env = "COORD_TEST_PANIC"
+	if os.Getenv(env) != "" {
+		s, err := coordtest.Start()
+		must(t, err)
+		c, err := coord.Dial(bg, []string{s.Addr()}, nil)
+		must(t, err)
+		coord.Call(bg, c.Session(), func(*zk.Conn) (bool, error) { panic("at the disco") })
+		return
+	}
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestPanicInCall$")
+	cmd.Env = append(os.Environ(), env+"=1")
+	out, err := cmd.CombinedOutput()
+	if exit := new(exec.ExitError); !errors.As(err, &exit) || !strings.Contains(string(out), "panic: at the disco\n") {
+		t.Errorf("%v, output\n%s", err, out)
+	}
+}

@@ -1,0 +1,129 @@
+package coord
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/go-zookeeper/zk"
+)
+
+var (
+	errPending  = errors.New("no answer yet")
+	errUntried  = errors.New("not tried")
+	errHopeless = errors.New("refused by every server")
+	errSilent   = errors.New("server fell silent")
+	errMangled  = errors.New("server does not speak the protocol")
+	errWantsTLS = errors.New("server speaks TLS: set Options.TLS")
+)
+
+// denied returns what is wrong with the client if a server's answer has that
+// code, and is one to a credential of scheme, unless that is empty. Behind such
+// an answer servers hang up.
+func denied(scheme string, code int32) error {
+	switch {
+	case code == codeUnauthenticated:
+		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", zk.ErrAuthFailed)
+	case scheme != "" && code != 0:
+		return fmt.Errorf("credential of scheme %q refused: %w", scheme, zk.ErrAuthFailed)
+	}
+	return nil
+}
+
+// final reports whether a server that has failed with err will do so again until
+// somebody changes how it is configured, or the client.
+func final(err error) bool {
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+		return false // or not valid yet: a clock is to be set, perhaps
+	}
+	var op *net.OpError
+	return errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, errWantsTLS) ||
+		errors.As(err, new(*tls.CertificateVerificationError)) ||
+		errors.As(err, new(tls.RecordHeaderError)) ||
+		errors.As(err, &op) && op.Op == "remote error" // so crypto/tls says that it has been sent an alert
+}
+
+// explained says in words why nothing more could be read from a server, or
+// written to it, before it had welcomed the client.
+func (t *tap) explained(err error) error {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSilent
+	case !hungUp(err):
+		return err
+	case t.greeted:
+		return fmt.Errorf("server granted a session and hung up: %w", err)
+	case t.s.c.opts.TLS == nil:
+		return fmt.Errorf("server hung up on the handshake: it expects TLS, perhaps, or has no quorum: %w", err)
+	}
+	return fmt.Errorf("server hung up on the handshake: it has no quorum, perhaps: %w", err)
+}
+
+func hungUp(err error) bool {
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// mangled says what a server speaks whose answer begins so.
+func mangled(head []byte) error {
+	if head[0] == 0x15 && head[1] == 3 { // a TLS alert, as some servers answer to what is not TLS
+		return errWantsTLS
+	}
+	return fmt.Errorf("%w: frame of %d bytes", errMangled, uint32(head[0])<<24|uint32(head[1])<<16|uint32(head[2])<<8|uint32(head[3]))
+}
+
+// A serverError is what is wrong with one server. A deadline of ours for an
+// attempt that it has let pass is not to be taken for one of the program's.
+type serverError struct {
+	addr string
+	err  error
+}
+
+func (e serverError) Error() string { return e.addr + ": " + e.err.Error() }
+
+// Is is what errors.Is asks.
+func (e serverError) Is(target error) bool {
+	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
+}
+
+// As is what errors.As asks.
+func (e serverError) As(target any) bool { return errors.As(e.err, target) }
+
+// serverErrors say of several servers what is wrong with them.
+type serverErrors []error
+
+func (e serverErrors) Error() string {
+	said := make([]string, len(e))
+	for i, err := range e {
+		said[i] = err.Error()
+	}
+	return strings.Join(said, "; ")
+}
+
+func (e serverErrors) Unwrap() []error { return e }
+
+// because returns cause, for which a wait ends, with what the servers have said
+// that turn the client away at present, if any do.
+func (c *Client) because(cause error) error {
+	if why := c.ring.refusals(); len(why) > 0 && !errors.As(cause, new(serverErrors)) {
+		return fmt.Errorf("%w (%w)", cause, why)
+	}
+	return cause
+}
+
+// givenUp returns the same of the end of ctx. As with GivenUp, it is no answer.
+func (c *Client) givenUp(ctx context.Context) error {
+	return givenUp{c.because(context.Cause(ctx))}
+}
