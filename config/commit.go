@@ -58,6 +58,9 @@ func changes(writes []write) []write {
 // they have not been and will not be: errAgain, ctx's cause, or a refusal.
 func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []write) error {
 	p := marksOf(c)
+	if err := p.checkSize(writes); err != nil {
+		return err
+	}
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
@@ -78,14 +81,9 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 	}
 }
 
-// errRepeat says that nothing was carried out, for a reason that is no more.
-var errRepeat = errors.New("config: repeat")
-
-// carryOut does the work of commit with the mark m, nil if there is none, and
-// gives it back.
-func (p *marks) carryOut(ctx context.Context, s *coord.Session, m *mark, writes []write) error {
-	var ops []any
-	var of []write // by index of ops
+// transaction returns the ops for writes, with the mark m if that is not nil, and of
+// each op which write it is for.
+func (p *marks) transaction(m *mark, writes []write) (ops []any, of []write) {
 	if m != nil {
 		ops = append(ops, &zk.SetDataRequest{Path: m.path, Data: []byte{}, Version: m.version})
 		of = append(of, write{})
@@ -96,6 +94,22 @@ func (p *marks) carryOut(ctx context.Context, s *coord.Session, m *mark, writes 
 			of = append(of, w)
 		}
 	}
+	return ops, of
+}
+
+// checkSize reports why writes are too much for one transaction.
+func (p *marks) checkSize(writes []write) error {
+	ops, _ := p.transaction(p.newMark(nil), writes)
+	return coord.CheckSize(ops...)
+}
+
+// errRepeat says that nothing was carried out, for a reason that is no more.
+var errRepeat = errors.New("config: repeat")
+
+// carryOut does the work of commit with the mark m, nil if there is none, and
+// gives it back.
+func (p *marks) carryOut(ctx context.Context, s *coord.Session, m *mark, writes []write) error {
+	ops, of := p.transaction(m, writes)
 	sent, at, err := send(ctx, s, ops)
 	switch {
 	case err == nil:

@@ -30,8 +30,10 @@ import (
 // The change is carried out once or not at all, as that of [Modify], and an error
 // means what it means there. Nothing is asked of the ensemble if a key is invalid,
 // or is both to be stored and to be removed, or if the values take more than
-// [coord.MaxData] bytes together, or the whole request, with some 100 bytes for
-// each key, more than a server takes. One to be removed counts twice.
+// [coord.MaxData] bytes together, or all of it, with the client's access list for
+// each that is stored, is more than a server takes as one request. That may turn out
+// later, and nothing be changed, if many that are to be removed are not there: such a
+// key takes about three times the room.
 func Publish[T any](ctx context.Context, c *coord.Client, path string, values map[string]T, encode func(T) ([]byte, error), remove ...string) error {
 	fail := func(err error) error { return &coord.Error{Op: "publish", Path: path, Err: err} }
 	if err := coord.CheckPath(path); err != nil {
@@ -63,9 +65,13 @@ func Publish[T any](ctx context.Context, c *coord.Client, path string, values ma
 		if _, both := values[key]; both {
 			return fail(fmt.Errorf("config: key %q is both to be stored and to be removed", key))
 		}
-		writes = append(writes, write{key: key, path: c.FullPath(at), remove: true})
+		// Taken for there until it is looked at: so it needs the least room.
+		writes = append(writes, write{key: key, path: c.FullPath(at), remove: true, was: new(zk.Stat)})
 	}
-	if err := checkSize(writes, c.ACL()); err != nil {
+	if err := checkData(writes); err != nil {
+		return fail(err)
+	}
+	if err := marksOf(c).checkSize(writes); err != nil {
 		return fail(err)
 	}
 	if err := publish(ctx, c, c.FullPath(path), writes); err != nil {
@@ -86,23 +92,14 @@ func keyPath(path, key string) (string, error) {
 	return at, nil
 }
 
-// maxRequest is the most that servers take, less what is around the writes.
-const maxRequest = 1<<20 - 1<<10
-
-// checkSize reports why writes, of which nothing is known to be there, are too much
-// for one transaction. A server would hang up without a word.
-func checkSize(writes []write, acl []zk.ACL) error {
-	each := 32 // for lengths, flags and the like
-	for _, a := range acl {
-		each += 12 + len(a.Scheme) + len(a.ID)
-	}
-	data, all := 0, 0
+// checkData reports why the data of writes are too much.
+func checkData(writes []write) error {
+	n := 0
 	for _, w := range writes {
-		data += len(w.data)
-		all += len(w.requests(acl))*(each+len(w.path)) + len(w.data)
+		n += len(w.data)
 	}
-	if data > coord.MaxData || all > maxRequest {
-		return fmt.Errorf("config: %d keys with %d bytes, more than fits into one transaction", len(writes), data)
+	if n > coord.MaxData {
+		return fmt.Errorf("config: %d bytes, at most %d can be stored at once", n, coord.MaxData)
 	}
 	return nil
 }
