@@ -235,10 +235,12 @@ func judge(ctx context.Context, s *coord.Session, writes []write, over bool) (ve
 		var same, others bool
 		switch {
 		case w.was == nil || now.stat == nil:
-			// One thing that was made and removed again has left nothing behind: as
-			// good as not made. Of several the others may be there.
-			same = w.was == nil && now.stat == nil && len(writes) == 1
-			others = w.was == nil && now.stat != nil && now.stat.Version == 0 && !bytes.Equal(now.data, w.data)
+			// One thing that was made and removed again, or removed and made by
+			// another, has left nothing behind: as good as not made. Of several the
+			// others may be there.
+			alone := w.was == nil && len(writes) == 1
+			same = alone && now.stat == nil
+			others = alone && now.stat != nil && now.stat.Version == 0 && !bytes.Equal(now.data, w.data)
 		default:
 			same = now.stat.Mzxid == w.was.Mzxid
 			others = !w.remove && w.version != -1 && now.stat.Czxid == w.was.Czxid &&
