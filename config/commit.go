@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -23,18 +24,33 @@ type write struct {
 	version int32    // that it must have if it is there; -1 is any
 }
 
-// request returns w as an op of a transaction.
-func (w write) request(acl []zk.ACL) any {
+// requests returns w as ops of a transaction.
+func (w write) requests(acl []zk.ACL) []any {
 	switch {
+	case w.absent():
+		// A create is refused if there is something. Nobody sees what is deleted
+		// in the same transaction.
+		return []any{
+			&zk.CreateRequest{Path: w.path, Acl: zk.WorldACL(zk.PermRead)},
+			&zk.DeleteRequest{Path: w.path, Version: -1},
+		}
 	case w.remove:
-		return &zk.DeleteRequest{Path: w.path, Version: -1}
+		return []any{&zk.DeleteRequest{Path: w.path, Version: -1}}
 	case w.creates():
-		return &zk.CreateRequest{Path: w.path, Data: w.data, Acl: acl}
+		return []any{&zk.CreateRequest{Path: w.path, Data: w.data, Acl: acl}}
 	}
-	return &zk.SetDataRequest{Path: w.path, Data: w.data, Version: w.version}
+	return []any{&zk.SetDataRequest{Path: w.path, Data: w.data, Version: w.version}}
 }
 
 func (w write) creates() bool { return !w.remove && w.was == nil }
+
+// absent reports whether w changes nothing, and is the condition that nothing is there.
+func (w write) absent() bool { return w.remove && w.was == nil }
+
+// changes returns those of writes that change something.
+func changes(writes []write) []write {
+	return slices.DeleteFunc(slices.Clone(writes), write.absent)
+}
 
 // commit carries out all writes in one transaction, which it sends in session s,
 // or none of them. It returns nil if they have been carried out, once;
@@ -42,6 +58,9 @@ func (w write) creates() bool { return !w.remove && w.was == nil }
 // they have not been and will not be: errAgain, ctx's cause, or a refusal.
 func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []write) error {
 	p := marksOf(c)
+	if err := p.checkSize(writes); err != nil {
+		return err
+	}
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
@@ -49,14 +68,39 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 		return coord.GivenUp(ctx)
 	}
 	for {
-		m, err := p.take(ctx, s)
-		if err != nil {
-			return err
+		var m *mark
+		if len(changes(writes)) > 0 { // else there is nothing to be known of it
+			var err error
+			if m, err = p.take(ctx, s); err != nil {
+				return err
+			}
 		}
 		if err := p.carryOut(ctx, s, m, writes); err != errRepeat {
 			return err
 		}
 	}
+}
+
+// transaction returns the ops for writes, with the mark m if that is not nil, and of
+// each op which write it is for.
+func (p *marks) transaction(m *mark, writes []write) (ops []any, of []write) {
+	if m != nil {
+		ops = append(ops, &zk.SetDataRequest{Path: m.path, Data: []byte{}, Version: m.version})
+		of = append(of, write{})
+	}
+	for _, w := range writes {
+		for _, op := range w.requests(p.c.ACL()) {
+			ops = append(ops, op)
+			of = append(of, w)
+		}
+	}
+	return ops, of
+}
+
+// checkSize reports why writes are too much for one transaction.
+func (p *marks) checkSize(writes []write) error {
+	ops, _ := p.transaction(p.newMark(nil), writes)
+	return coord.CheckSize(ops...)
 }
 
 // errRepeat says that nothing was carried out, for a reason that is no more.
@@ -65,13 +109,7 @@ var errRepeat = errors.New("config: repeat")
 // carryOut does the work of commit with the mark m, nil if there is none, and
 // gives it back.
 func (p *marks) carryOut(ctx context.Context, s *coord.Session, m *mark, writes []write) error {
-	ops := make([]any, 0, 1+len(writes))
-	if m != nil {
-		ops = append(ops, &zk.SetDataRequest{Path: m.path, Data: []byte{}, Version: m.version})
-	}
-	for _, w := range writes {
-		ops = append(ops, w.request(p.c.ACL()))
-	}
+	ops, of := p.transaction(m, writes)
 	sent, at, err := send(ctx, s, ops)
 	switch {
 	case err == nil:
@@ -101,10 +139,10 @@ func (p *marks) carryOut(ctx context.Context, s *coord.Session, m *mark, writes 
 		return errRepeat
 	}
 	p.give(m)
-	if at -= len(ops) - len(writes); at < 0 { // refused as a whole
+	if at < 0 { // refused as a whole
 		return err
 	}
-	w := writes[at]
+	w := of[at]
 	switch {
 	case errors.Is(err, zk.ErrNoNode) && w.creates():
 		if err = makeDir(ctx, p.c, s, path.Dir(w.path)); err == nil {
@@ -155,6 +193,9 @@ func send(ctx context.Context, s *coord.Session, ops []any) (sent bool, at int, 
 // the mark m, if there was one, and not answered; and if it has not been carried
 // out, sees to it that it will not be. It returns what commit does.
 func (p *marks) settle(ctx context.Context, s *coord.Session, m *mark, writes []write) error {
+	if writes = changes(writes); len(writes) == 0 {
+		return errAgain // which does no harm
+	}
 	for {
 		now, err := p.c.Await(ctx)
 		v := open
@@ -194,10 +235,12 @@ func judge(ctx context.Context, s *coord.Session, writes []write, over bool) (ve
 		var same, others bool
 		switch {
 		case w.was == nil || now.stat == nil:
-			// One thing that was made and removed again has left nothing behind: as
-			// good as not made. Of several the others may be there.
-			same = w.was == nil && now.stat == nil && len(writes) == 1
-			others = w.was == nil && now.stat != nil && now.stat.Version == 0 && !bytes.Equal(now.data, w.data)
+			// One thing that was made and removed again, or removed and made by
+			// another, has left nothing behind: as good as not made. Of several the
+			// others may be there.
+			alone := w.was == nil && len(writes) == 1
+			same = alone && now.stat == nil
+			others = alone && now.stat != nil && now.stat.Version == 0 && !bytes.Equal(now.data, w.data)
 		default:
 			same = now.stat.Mzxid == w.was.Mzxid
 			others = !w.remove && w.version != -1 && now.stat.Czxid == w.was.Czxid &&

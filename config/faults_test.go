@@ -139,7 +139,7 @@ var plots = []struct {
 		}
 		_ = publish()
 		values["x"], values["y/z"] = 2, 2
-		_ = publish()
+		_ = publish("none", "y/none", "none/below")
 		if err := config.Publish(bg, w.c, "/p", map[string]int{"k": 1}, encodeNumber, "x", "y/z"); err == nil {
 			if w.get("/p/x") != "nothing" || w.get("/p/y/z") != "nothing" || w.get("/p/k") != "1" {
 				w.Errorf("stored\n%s", w.Tree())

@@ -64,6 +64,11 @@ func marksOf(c *coord.Client) *marks {
 	return p.(*marks)
 }
 
+// newMark returns a mark of session s that is not there yet.
+func (p *marks) newMark(s *coord.Session) *mark {
+	return &mark{s: s, path: p.c.FullPath(marksDir + "/" + markName + rand.Text())}
+}
+
 // pick returns a mark of session s that is free, nil if there is none, and
 // whether there may be one at all.
 func (p *marks) pick(s *coord.Session) (m *mark, may bool) {
@@ -157,7 +162,7 @@ func (p *marks) take(ctx context.Context, s *coord.Session) (*mark, error) {
 // caller has put a token into p.makers.
 func (p *marks) make(s *coord.Session) <-chan error {
 	done := make(chan error, 1) // so that the goroutine ends though nobody waits
-	m := &mark{s: s, path: p.c.FullPath(marksDir + "/" + markName + rand.Text())}
+	m := p.newMark(s)
 	ok := p.c.Go(func(life context.Context) {
 		defer func() { <-p.makers }()
 		ctx, stop := context.WithTimeout(life, s.Timeout())
@@ -186,6 +191,9 @@ func (p *marks) make(s *coord.Session) <-chan error {
 
 // create creates m, and the directory if that is missing.
 func (p *marks) create(ctx context.Context, m *mark) error {
+	if err := coord.CheckSize(&zk.CreateRequest{Path: m.path + "/session", Acl: p.c.ACL()}); err != nil {
+		return err
+	}
 	for makes := 0; ; makes++ {
 		_, err := coord.Retry(ctx, m.s, func(conn *zk.Conn) (string, error) {
 			return conn.CreateContainer(m.path, []byte{}, zk.FlagContainer, p.c.ACL())

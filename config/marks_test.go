@@ -32,6 +32,7 @@ func TestWithoutMarksNothingIsRepeated(t *testing.T) {
 		{"the created key is removed", func(w *world) { w.delete("/p/a") }, [2]string{"nothing", "1"}},
 		{"and the other one changed", func(w *world) { w.delete("/p/a"); w.set("/p/b", "9") }, [2]string{"nothing", "9"}},
 		{"and removed", func(w *world) { w.delete("/p/a"); w.delete("/p/b") }, [2]string{"nothing", "nothing"}},
+		{"and made anew", func(w *world) { w.delete("/p/a"); w.create("/p/a", "9"); w.set("/p/b", "9") }, [2]string{"9", "9"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			bubble(t, func(w *world) {

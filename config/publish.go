@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
@@ -14,20 +15,25 @@ import (
 
 // Publish stores several values at once, and removes others. The keys of values
 // and those to remove are paths relative to path, such as "db/host". They are all
-// changed in one transaction: whoever reads them finds all of it or nothing. (Of
-// several streams each hears of its own key, one after the other.)
+// changed in one transaction: whoever reads them finds all of it or nothing, and never
+// a part of it beside a part of what another publishes at the same time. (Of several
+// streams each hears of its own key, one after the other.)
 //
 // What is stored is replaced, whatever it is: of two who publish, the last wins.
 // What is not there is created, and what is missing above it is created first, and
 // stays even if the transaction is refused. To remove a key that is not there is
 // no error; to remove one that has children is one, zk.ErrNotEmpty, unless they are
-// removed as well.
+// removed as well. Among several keys, that one is not there is made sure of in the
+// same transaction: a znode is created in its place and deleted again. That takes the
+// permission for both, and whoever follows the directory looks at it again.
 //
 // The change is carried out once or not at all, as that of [Modify], and an error
 // means what it means there. Nothing is asked of the ensemble if a key is invalid,
 // or is both to be stored and to be removed, or if the values take more than
-// [coord.MaxData] bytes together, or the whole request, with some 100 bytes for
-// each key, more than a server takes.
+// [coord.MaxData] bytes together, or all of it, with the client's access list for
+// each that is stored, is more than a server takes as one request. That may turn out
+// later, and nothing be changed, if many that are to be removed are not there: such a
+// key takes about three times the room.
 func Publish[T any](ctx context.Context, c *coord.Client, path string, values map[string]T, encode func(T) ([]byte, error), remove ...string) error {
 	fail := func(err error) error { return &coord.Error{Op: "publish", Path: path, Err: err} }
 	if err := coord.CheckPath(path); err != nil {
@@ -59,9 +65,13 @@ func Publish[T any](ctx context.Context, c *coord.Client, path string, values ma
 		if _, both := values[key]; both {
 			return fail(fmt.Errorf("config: key %q is both to be stored and to be removed", key))
 		}
-		writes = append(writes, write{key: key, path: c.FullPath(at), remove: true})
+		// Taken for there until it is looked at: so it needs the least room.
+		writes = append(writes, write{key: key, path: c.FullPath(at), remove: true, was: new(zk.Stat)})
 	}
-	if err := checkSize(writes, c.ACL()); err != nil {
+	if err := checkData(writes); err != nil {
+		return fail(err)
+	}
+	if err := marksOf(c).checkSize(writes); err != nil {
 		return fail(err)
 	}
 	if err := publish(ctx, c, c.FullPath(path), writes); err != nil {
@@ -82,23 +92,14 @@ func keyPath(path, key string) (string, error) {
 	return at, nil
 }
 
-// maxRequest is the most that servers take, less what is around the writes.
-const maxRequest = 1<<20 - 1<<10
-
-// checkSize reports why writes are too much for one transaction. A server would
-// hang up without a word.
-func checkSize(writes []write, acl []zk.ACL) error {
-	each := 32 // for lengths, flags and the like
-	for _, a := range acl {
-		each += 12 + len(a.Scheme) + len(a.ID)
-	}
-	data, all := 0, 0
+// checkData reports why the data of writes are too much.
+func checkData(writes []write) error {
+	n := 0
 	for _, w := range writes {
-		data += len(w.data)
-		all += each + len(w.path) + len(w.data)
+		n += len(w.data)
 	}
-	if data > coord.MaxData || all > maxRequest {
-		return fmt.Errorf("config: %d keys with %d bytes, more than fits into one transaction", len(writes), data)
+	if n > coord.MaxData {
+		return fmt.Errorf("config: %d bytes, at most %d can be stored at once", n, coord.MaxData)
 	}
 	return nil
 }
@@ -111,11 +112,11 @@ func publish(ctx context.Context, c *coord.Client, path string, writes []write) 
 		if err != nil {
 			return err
 		}
+		var todo []write
 		if err = look(ctx, s, path, writes); err == nil {
-			todo := slices.DeleteFunc(slices.Clone(writes), func(w write) bool { return w.remove && w.was == nil })
-			if len(todo) == 0 {
-				return nil
-			}
+			todo, err = conditional(ctx, s, writes)
+		}
+		if err == nil && len(todo) > 0 {
 			err = commit(ctx, c, s, todo)
 		}
 		if err != errAgain {
@@ -140,17 +141,65 @@ func look(ctx context.Context, s *coord.Session, path string, writes []write) er
 	g.SetLimit(maxLooks)
 	for i := range writes {
 		w := &writes[i]
-		g.Go(func() error {
-			stat, err := coord.Retry(within, s, func(conn *zk.Conn) (*zk.Stat, error) {
-				there, stat, err := conn.Exists(w.path)
-				if !there {
-					stat = nil
-				}
-				return stat, err
-			})
-			w.was = stat
-			return reason(within, s, err)
+		g.Go(func() (err error) {
+			w.was, err = exists(within, s, w.path)
+			return err
 		})
 	}
 	return g.Wait()
+}
+
+// exists returns the stat of the full path, nil if it is not there.
+func exists(ctx context.Context, s *coord.Session, path string) (*zk.Stat, error) {
+	stat, err := coord.Retry(ctx, s, func(conn *zk.Conn) (*zk.Stat, error) {
+		there, stat, err := conn.Exists(path)
+		if !there {
+			stat = nil
+		}
+		return stat, err
+	})
+	return stat, reason(ctx, s, err)
+}
+
+// conditional returns what is to be done in one transaction for writes, which have
+// been looked at; nothing if all of it was so at one moment. That what is to be
+// removed is not there is a condition of the transaction: another might create it
+// before that is carried out, and one would find half of each. A znode can be a
+// condition by its absence if its parent is there. So the topmost one that is missing
+// stands for all that is to be removed below it.
+func conditional(ctx context.Context, s *coord.Session, writes []write) ([]write, error) {
+	there := map[string]bool{"/": true}
+	named := make(map[string]bool) // those whose absence is a condition already
+	for _, w := range writes {
+		there[w.path] = w.was != nil
+		for up := path.Dir(w.path); w.was != nil && !there[up]; up = path.Dir(up) {
+			there[up] = true
+		}
+		named[w.path] = w.creates()
+	}
+	var todo []write
+	for _, w := range writes {
+		// One that is alone was absent when it was looked at, and that is enough.
+		for up := path.Dir(w.path); w.absent() && len(writes) > 1 && !there[up]; up = path.Dir(up) {
+			if _, known := there[up]; !known {
+				stat, err := exists(ctx, s, up)
+				if err != nil {
+					return nil, err
+				}
+				if there[up] = stat != nil; there[up] {
+					break
+				}
+			}
+			w.path = up
+		}
+		if w.absent() && named[w.path] {
+			continue
+		}
+		named[w.path] = true
+		todo = append(todo, w)
+	}
+	if len(todo) == 1 && todo[0].absent() {
+		return nil, nil
+	}
+	return todo, nil
 }

@@ -186,6 +186,15 @@ var publishings = []struct {
 		if w.get("/app/a") != big || len(names) != 9_001 {
 			w.Errorf("%d stored", len(names))
 		}
+		// What is not there needs more room than what is to be deleted.
+		var keys []string
+		for i := range 60 {
+			keys = append(keys, fmt.Sprint(i, strings.Repeat("x", 10<<10)))
+		}
+		if err := w.numbers(nil, keys...); !coord.Refused(err) {
+			w.Errorf("to find %d keys absent: %v", len(keys), err)
+		}
+		w.must(w.numbers(nil, keys[:40]...))
 	}},
 	{"nothing to do is no error", func(w *world) {
 		w.must(w.numbers(nil))

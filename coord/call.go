@@ -52,8 +52,7 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 // Retry makes a request in session s as [Call] does, again and again until it
 // has been answered, with success or with an error that is [Refused], or f has not
 // returned. So f must do no harm when it is carried out more than once, and its
-// request must be small enough: the server's answer to one of more than 1 MiB is to
-// hang up.
+// request must be small enough: see [CheckSize].
 func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		v, err := Call(ctx, s, f)
@@ -69,8 +68,11 @@ func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) 
 // Transact makes a transaction of ops, for use within [Call] and [Retry]. It
 // differs from conn.Multi in its errors: whatever the ensemble says of a
 // transaction, if it says so of each op, the transaction was not carried out, and
-// the error is [Refused].
+// the error is [Refused]. And it sends nothing that fails [CheckSize].
 func Transact(conn *zk.Conn, ops ...any) ([]zk.MultiResponse, error) {
+	if err := CheckSize(ops...); err != nil {
+		return nil, err
+	}
 	res, err := conn.Multi(ops...)
 	switch {
 	case err == nil && len(res) != len(ops):

@@ -14,7 +14,10 @@ import (
 // is missing above is made in the same way. It is for those who write recipes,
 // who must be prepared for path to be removed again before they use it.
 func (s *Session) MakeDir(ctx context.Context, path string) error {
-	var err error
+	err := CheckSize(&zk.CreateRequest{Path: path, Acl: s.c.opts.ACL})
+	if err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
 	// Up to what is there, and down again. What was made above may be removed
 	// before it is used, so this takes more steps than there are levels; but a
 	// server that does so again and again is not to be believed.

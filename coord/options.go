@@ -43,7 +43,9 @@ type Options struct {
 	// first needs it. Empty means "/".
 	Chroot string
 
-	// ACL guards the znodes that recipes create. Nil means open to the world.
+	// ACL guards the znodes that recipes create. Nil means open to the world. It is
+	// part of each request that creates one, and leaves less room there for data: see
+	// [MaxData].
 	ACL []zk.ACL
 
 	// Auth is presented on every connection, before anything else. SASL, which
@@ -114,9 +116,15 @@ func (o *Options) settled() (*Options, error) {
 			return nil, fmt.Errorf("invalid ACL: permissions %#x for scheme %q", a.Perms, a.Scheme)
 		}
 	}
+	if err := CheckSize(&zk.CreateRequest{Path: s.Chroot, Acl: s.ACL}); err != nil {
+		return nil, fmt.Errorf("an ACL of %d entries, which leaves no room in a request for anything: %w", len(s.ACL), err)
+	}
 	for _, a := range s.Auth {
 		if a.Scheme == "" {
 			return nil, errors.New("credential without a scheme")
+		}
+		if n := len(a.Scheme) + len(a.Credential); n > maxAuth {
+			return nil, fmt.Errorf("credential of %d bytes: servers take %d", n, maxAuth)
 		}
 	}
 	s.ACL, s.Auth = slices.Clone(s.ACL), slices.Clone(s.Auth)

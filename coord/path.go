@@ -11,13 +11,13 @@ import (
 // be one in ZooKeeper.
 var ErrInvalidPath = errors.New("coord: invalid path")
 
-// maxPath is the most bytes that a path may have. A server hangs up on a request
-// of 1 MiB without a word, and would do so again and again.
+// maxPath is the most bytes that a path may have.
 const maxPath = 16 << 10
 
 // MaxData is the most bytes that recipes let a znode have. Servers take requests
 // of just under 1 MiB, unless they are told otherwise, and what is left over is
-// for the path and the access list.
+// for the paths and access lists. Where these need more, recipes refuse as many
+// data as do not fit; see [CheckSize].
 const MaxData = 1<<20 - 32<<10
 
 // CheckPath reports why path can not be the path of a znode: it must begin with

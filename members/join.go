@@ -22,7 +22,7 @@ import (
 func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
 	m.Data = bytes.Clone(m.Data)
 	return coord.NewHold(g.c, "join", g.path(m.ID), func(k *coord.Keeper) error {
-		if err := errors.Join(g.check(m.ID), checkData(m.Data)); err != nil {
+		if err := errors.Join(g.check(m.ID), g.checkData(g.path(m.ID), m.Data)); err != nil {
 			return err
 		}
 		seat := &seat{k.Context().Done(), make(chan struct{})}

@@ -17,6 +17,7 @@ import (
 // it is over for good, and Err then says why: see [Group.Keep].
 type Membership struct {
 	*event.Stream[Standing]
+	g        *Group
 	path     string
 	tells    *telling
 	joined   chan struct{}           // closed when it has been in
@@ -47,6 +48,7 @@ func (g *Group) Keep(ctx context.Context, m Member) *Membership {
 	out, p := event.NewStream[Standing]()
 	ms := &Membership{
 		Stream: out,
+		g:      g,
 		path:   g.path(m.ID),
 		tells:  newTelling(bytes.Clone(m.Data)),
 		joined: make(chan struct{}),
@@ -58,7 +60,7 @@ func (g *Group) Keep(ctx context.Context, m Member) *Membership {
 		p.Close(&coord.Error{Op: "keep", Path: ms.path, Err: err})
 	}
 	ok := g.c.Go(func(context.Context) {
-		err := errors.Join(g.check(m.ID), checkData(m.Data))
+		err := errors.Join(g.check(m.ID), g.checkData(ms.path, m.Data))
 		if err == nil {
 			err = g.keep(ctx, leaving, m.ID, ms, p)
 		}
@@ -116,7 +118,7 @@ func (ms *Membership) Joined() <-chan struct{} { return ms.joined }
 // member joins anew, and the end of the membership.
 func (ms *Membership) Update(ctx context.Context, data []byte) error {
 	fail := func(err error) error { return &coord.Error{Op: "update", Path: ms.path, Err: err} }
-	if err := checkData(data); err != nil {
+	if err := ms.g.checkData(ms.path, data); err != nil {
 		return fail(err)
 	}
 	gen := ms.tells.put(bytes.Clone(data))

@@ -23,6 +23,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/subtree"
@@ -167,10 +169,12 @@ func (g *Group) check(id string) error {
 	return coord.CheckPath(g.path(id))
 }
 
-// checkData reports what is wrong with the data of a member.
-func checkData(data []byte) error {
+// checkData reports what is wrong with the data of the member at path.
+func (g *Group) checkData(path string, data []byte) error {
 	if len(data) > coord.MaxData {
 		return fmt.Errorf("members: data of %d bytes: at most %d are allowed", len(data), coord.MaxData)
 	}
-	return nil
+	full := g.c.FullPath(path)
+	return coord.CheckSize(&zk.DeleteRequest{Path: full}, // as when it is replaced
+		&zk.CreateRequest{Path: full, Data: data, Acl: g.c.ACL()})
 }
