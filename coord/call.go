@@ -56,11 +56,11 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		v, err := Call(ctx, s, f)
-		if err == nil || Refused(err) || errors.Is(err, errExited) || ctx.Err() != nil || s.Err() != nil {
+		if err == nil || Refused(err) || errors.Is(err, errExited) {
 			return v, err
 		}
-		if err := s.pause(ctx, pause); err != nil {
-			return v, err
+		if over := s.pause(ctx, pause); over != nil {
+			return v, over
 		}
 	}
 }

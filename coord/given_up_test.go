@@ -82,3 +82,35 @@ func TestGivenUpIsNotRefused(t *testing.T) {
 		}
 	}
 }
+
+// An ending is a context that ends when it is asked whether it has, once that is due.
+type ending struct {
+	context.Context
+	end func()
+	due bool
+}
+
+func (e *ending) Err() error {
+	if e.due {
+		e.end()
+	}
+	return e.Context.Err()
+}
+
+// What Retry returns when ctx ends is ctx's cause also if it ends right behind an
+// answer that leaves the outcome open.
+func TestRetrySaysWhyItGivesUp(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{})
+		cause := errors.New("enough")
+		parent, cancel := context.WithCancelCause(bg)
+		ctx := &ending{Context: parent, end: func() { cancel(cause) }}
+		_, err := coord.Retry(ctx, c.Session(), func(*zk.Conn) (struct{}, error) {
+			ctx.due = true
+			return struct{}{}, zk.ErrConnectionClosed
+		})
+		if !errors.Is(err, cause) {
+			t.Errorf("%v is not %v", err, cause)
+		}
+	})
+}

@@ -37,7 +37,7 @@ type Hold struct {
 	stop     func(cause error) // ends work
 	mu       sync.Mutex
 	session  *Session // in which it is held; nil until acquired
-	node     string   // the full path of the znode that stands for it
+	node     string   // the full path of the znode that its Guard checks; "" if there is none
 	token    Token
 	err      error // the one cause; set once
 	leftover error // why the znode could not be removed
@@ -142,9 +142,10 @@ func (h *Hold) Token() Token {
 }
 
 // Guard returns a request to be put first in a Multi: the rest is then carried
-// out only while h's znode exists, that is, while nobody else can hold what h
-// holds. Otherwise the Multi and its first result have the error zk.ErrNoNode.
-// Until h is acquired the guard lets nothing pass.
+// out only while a znode exists that was made for h and has a name that was never
+// another's, that is, while nobody else can hold what h holds. Otherwise the Multi
+// and its first result have the error zk.ErrNoNode. Until h is acquired the guard
+// lets nothing pass.
 //
 // The Multi can be made on [Client.Conn], which does not know of contexts, or
 // through [Call] with [Client.Session]. Its paths are full ones.
@@ -277,11 +278,13 @@ func (k *Keeper) Context() context.Context { return k.h.work }
 // Released returns a channel that is closed when the owner asks for release.
 func (k *Keeper) Released() <-chan struct{} { return k.h.release }
 
-// Acquired says that the Hold is held in session s, where the znode node, a full
-// path, stands for it. It returns an error, and the Hold is not held, if s is
-// over or the cause of the Hold's end is settled; or if too much time has gone by
-// since the last transaction that was carried out in s. A recipe that has made none
-// just now uses [Session.Prove] before.
+// Acquired says that the Hold is held in session s, where its Guard is to check the
+// znode node, a full path. That must be of this session, be gone before anybody else
+// can hold the same, and have a name that is used once: a name alone does not tell
+// whose the znode is. If node is empty the Guard lets nothing pass. Acquired returns
+// an error, and the Hold is not held, if s is over or the cause of the Hold's end is
+// settled; or if too much time has gone by since the last transaction that was
+// carried out in s. A recipe that has made none just now uses [Session.Prove] before.
 func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	if err := s.check(); err != nil {
 		return err
@@ -294,8 +297,8 @@ func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	return nil
 }
 
-// Moved says that from now on the znode node, a full path, stands for the Hold,
-// which is held, in place of the former one.
+// Moved says that from now on the Guard of the Hold, which is held, is to check the
+// znode node, a full path, in place of the former one.
 func (k *Keeper) Moved(node string) {
 	k.h.mu.Lock()
 	defer k.h.mu.Unlock()

@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -129,7 +130,7 @@ func (s *Session) prove() {
 	var node string
 	for h := range s.holds { // any
 		h.mu.Lock()
-		node = h.node
+		node = cmp.Or(h.node, h.c.FullPath(h.path))
 		h.mu.Unlock()
 		break
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/claim"
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
@@ -24,12 +25,13 @@ const (
 // it, and it alone speaks for the Hold.
 type attempt struct {
 	*Unqueued
-	s   *coord.Session
-	k   *coord.Keeper
-	try bool
-	znodes
+	s      *coord.Session
+	k      *coord.Keeper
+	try    bool
+	znodes *claim.Claim // used by the request in flight
 
 	stage  stage
+	token  int64  // of our znodes; zero if they are not there, or not known to be
 	proven bool   // the stream has shown our znode, so its absence there is news
 	robbed bool   // the znode at the path is known not to be ours any more
 	cause  error  // the first reason to end
@@ -53,7 +55,7 @@ func (u *Unqueued) enter(ctx context.Context, op string, try bool) *coord.Hold {
 		if err != nil {
 			return err
 		}
-		a := &attempt{Unqueued: u, s: s, k: k, try: try, znodes: znodesOf(u.c.FullPath(u.name)), stop: func() {}}
+		a := &attempt{Unqueued: u, s: s, k: k, try: try, znodes: u.claim(s), stop: func() {}}
 		return a.run(ctx)
 	})
 }
@@ -129,7 +131,7 @@ func (a *attempt) hear(r answer) {
 
 // hold tells the owner that it holds the lock.
 func (a *attempt) hold() {
-	if err := a.k.Acquired(a.s, a.own, coord.Token(a.token)); err != nil {
+	if err := a.k.Acquired(a.s, a.znodes.Own(), coord.Token(a.token)); err != nil {
 		a.quit(err)
 		a.leave()
 		return

@@ -43,8 +43,8 @@ func TestCancelAtOnce(t *testing.T) {
 			if err := h.Err(); !errors.Is(err, coord.ErrReleased) && !errors.Is(err, context.Canceled) {
 				w.Fatalf("round %d ended with %v", n, err)
 			}
-			if w.owner("self") != 0 {
-				w.Fatalf("round %d left its znode", n)
+			if w.owner("self") != 0 || len(w.guards()) > 0 {
+				w.Fatalf("round %d left its znodes\n%s", n, w.Tree())
 			}
 		}
 	})

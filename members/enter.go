@@ -10,22 +10,27 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/claim"
 )
 
 // maxMakes bounds how often a directory that is missing is made for one stay.
 const maxMakes = 8
 
-// enter creates the znode, and learns its czxid. It ends at the latest when ctx has
+// enter creates the znode, and learns its czxid. When it returns nil no guard of
+// one who had the ID before lets anything pass. It ends at the latest when ctx has
 // ended and what was asked last has been answered.
 func (st *stay) enter(ctx context.Context) error {
-	create := st.create
+	replace := false
 	for makes := 0; ; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := create()
-		create = st.create
+		err := st.create(ctx, replace)
+		replace = false
 		switch {
+		case err == nil && st.claim != nil:
+			st.ours = st.claim.Token()
+			return nil
 		case err == nil:
 			if err := st.look(); err != nil {
 				return err
@@ -34,12 +39,12 @@ func (st *stay) enter(ctx context.Context) error {
 				return coord.ErrDeleted
 			}
 			st.ours = st.stat.Czxid
-			return nil
+			return st.disarm()
 		case errors.Is(err, zk.ErrNodeExists):
 			if err := st.look(); err != nil {
 				return err
 			}
-		case errors.Is(err, zk.ErrNoNode) && makes < maxMakes:
+		case errors.Is(err, zk.ErrNoNode) && st.claim == nil && makes < maxMakes:
 			makes++
 			if err := st.s.MakeDir(background, st.g.c.FullPath(st.g.dir)); err != nil {
 				return err
@@ -52,11 +57,11 @@ func (st *stay) enter(ctx context.Context) error {
 		case st.stat.Czxid == 0: // gone in the meantime
 		case owner == st.s.ID() && st.lost:
 			st.ours = st.stat.Czxid
-			return nil
+			return st.disarm()
 		case owner != 0 && (owner == st.s.ID() || st.g.c.Former(owner)):
 			// Left behind by a former session, with which it would vanish later, or
 			// by a former stay in this one, which was not allowed to remove it.
-			create = st.replace
+			replace = true
 		case st.taken == nil:
 			return st.theirs()
 		default:
@@ -72,10 +77,36 @@ func (st *stay) enter(ctx context.Context) error {
 	}
 }
 
-// create creates the znode.
-func (st *stay) create() error {
+// create creates the znode, with a guard if st is to have one, or has it replace the
+// one last looked at. If there is one, or that one has gone or changed, the error is
+// zk.ErrNodeExists, so that it is looked at.
+//
+// A delete can be bound to a version and not to an owner. So a replacement could hit
+// what somebody else has put there since we looked, if that has the same version.
+// Who is hit will be told of the deletion, and then of the taken ID.
+func (st *stay) create(ctx context.Context, replace bool) error {
 	data, gen := st.tells.data()
-	st.asked, st.gen = true, gen
+	st.gen = gen
+	if st.claim != nil {
+		var former *zk.Stat
+		if replace {
+			former = &st.stat
+		}
+		err := st.claim.Take(ctx, data, former)
+		if _, refused := err.(claim.OwnError); !refused { // one within may be of ctx's cause
+			return err
+		}
+		st.claim = nil // a member all the same
+	}
+	if replace {
+		return st.replace(data)
+	}
+	return st.createAlone(data)
+}
+
+// createAlone creates the znode without a guard.
+func (st *stay) createAlone(data []byte) error {
+	st.asked = true
 	tries := 0
 	_, err := coord.Retry(background, st.s, func(conn *zk.Conn) (string, error) {
 		tries++
@@ -87,15 +118,9 @@ func (st *stay) create() error {
 	return err
 }
 
-// replace creates the znode in place of the one last looked at. If that has gone
-// or changed, the error is zk.ErrNodeExists, so that it is looked at again.
-//
-// A delete can be bound to a version and not to an owner. So it could hit what
-// somebody else has put there since we looked, if that has the same version. Who
-// is hit will be told of the deletion, and then of the taken ID.
-func (st *stay) replace() error {
-	data, gen := st.tells.data()
-	st.gen, st.lost = gen, false
+// replace creates the znode, without a guard, in place of the one last looked at.
+func (st *stay) replace(data []byte) error {
+	st.asked, st.lost = true, false
 	remove := &zk.DeleteRequest{Path: st.full, Version: st.stat.Version}
 	_, err := coord.Retry(background, st.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
 		return coord.Transact(conn, remove,
@@ -103,6 +128,19 @@ func (st *stay) replace() error {
 	})
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) {
 		return zk.ErrNodeExists
+	}
+	return err
+}
+
+// disarm removes the guards of those who had the ID before. Who may not do so is a
+// member all the same.
+func (st *stay) disarm() error {
+	if st.guards == "" {
+		return nil
+	}
+	err := claim.Clear(st.s, st.guards, st.ours)
+	if coord.Refused(err) {
+		return nil
 	}
 	return err
 }

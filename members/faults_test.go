@@ -76,6 +76,30 @@ var plots = []struct {
 		w.must(h.Release(soon()))
 		return []end{hold(h)}
 	}},
+	{"joins, an operator deletes the guard, and it releases", func(w *place, c *coord.Client) []end {
+		h := members.New(c, dir).Join(bg, members.Member{ID: "self"})
+		if h.Wait() == nil {
+			_ = w.op().Delete(h.Guard().Path, -1)
+			w.refuses(h)
+		}
+		w.must(h.Release(soon()))
+		return []end{hold(h)}
+	}},
+	{"joins when an operator has handed the ID on, and is deleted itself", func(w *place, c *coord.Client) []end {
+		other := w.client(long)
+		former := w.join(other, "self", "")
+		heal, released := w.releasing(other, former)
+		w.must(w.op().Delete(dir+"/self", -1))
+		h := members.New(c, dir).Join(bg, members.Member{ID: "self"})
+		if h.Wait() == nil {
+			w.refuses(former)
+			_ = w.op().Delete(dir+"/self", -1)
+		}
+		w.wait("end", h.Done())
+		heal()
+		w.must(<-released)
+		return []end{hold(h)}
+	}},
 	{"keeps, updates, and leaves", func(w *place, c *coord.Client) []end {
 		m := members.New(c, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
@@ -209,7 +233,7 @@ func TestFaults(t *testing.T) {
 	for _, p := range plots {
 		play := func(t *testing.T, hook func(*place, *coord.Client, coordtest.Frame) coordtest.Action) {
 			bubble(t, func(w *place) {
-				w.join(w.client(long), "still", "")
+				still := w.join(w.client(long), "still", "")
 				good := w.watch(w.client(long), nil)
 				c := w.client(term)
 				bad := w.watch(c, nil)
@@ -231,8 +255,8 @@ func TestFaults(t *testing.T) {
 				}
 				w.LinkOf(c).OnFrame(nil)
 				time.Sleep(3 * term) // stalls are over, and so are sessions that were given up
-				if got := w.truth(); got != "still=" {
-					w.Errorf("left: %s", got)
+				if got := w.truth(); got != "still=" || !slices.Equal(w.guards(), []string{still.Guard().Path}) {
+					w.Errorf("left: %s %q", got, w.guards())
 				}
 				w.sees(good, "still=")
 				w.sees(bad, "still=")

@@ -8,11 +8,27 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/claim"
 )
 
 // Join announces m and returns at once. The Hold is acquired when the member's
 // znode is there, and lost with the session, or with [coord.ErrDeleted] if somebody
 // deletes the znode. See [Group.Keep] for a membership that survives that.
+//
+// For [coord.Hold.Guard] a second ephemeral znode, with a name that nobody else ever
+// has, is made and removed in one transaction with the member's: in a directory that
+// is named by the ID, in one beside the group's that has its name with "-guard"
+// appended. Nobody has joined, nor is kept, before those of earlier members of the
+// same ID are gone. So even if somebody deletes the member's znode by hand, to hand
+// the ID on, the guarded writes of the former member are refused from the moment the
+// next one is in. Programs with their own code for groups do not look there: to hand
+// the ID on to one of those, delete the second znode first. One whose second znode
+// alone is deleted is not told, though its guarded writes are refused.
+//
+// A client that may not create or write there joins without, and so does one whose
+// group is the root, beside which there is no room: its Guard lets nothing pass. One
+// that may not list or delete there either leaves the guards of earlier members in
+// force, as those other programs do.
 //
 // If the ID is somebody else's, the Hold ends with [ErrTaken]. A znode that a
 // former session of this client has left behind is replaced, in one transaction.
@@ -32,7 +48,7 @@ func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
 			return err
 		}
 		defer g.rise(m.ID, seat)
-		return g.stay(seeking, k, m.ID, newTelling(m.Data), nil)
+		return g.stay(seeking, k, m.ID, newTelling(m.Data), nil, true)
 	})
 }
 
@@ -56,11 +72,15 @@ type stay struct {
 	tells *telling
 	taken chan error // gets why the ID is taken, while that is waited for; nil: give up
 
-	lost  bool  // the last create was sent again, so what it found may be its own work
-	asked bool  // a request to create the znode may have been carried out
-	gen   int   // of the data that the znode has
-	ours  int64 // the czxid of our znode, zero until it is known
-	stat  zk.Stat
+	guards string       // the directory of what guards of this ID check; "" if there is no room for one
+	claim  *claim.Claim // our znode, and that of its guard; nil if it is to have none, or can have none
+
+	lost   bool  // the last create was sent again, so what it found may be its own work
+	asked  bool  // a request to create the znode without a guard may have been carried out
+	gen    int   // of the data that the znode has
+	ours   int64 // the czxid of our znode, zero until it is known
+	stat   zk.Stat
+	robbed bool // the znode is known not to be ours any more
 }
 
 // background is the context of all requests. They end with the session. None is
@@ -69,7 +89,7 @@ type stay struct {
 var background = context.Background()
 
 // stay makes somebody a member, and returns the cause of the end of that.
-func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells *telling, taken chan error) error {
+func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells *telling, taken chan error, guarded bool) error {
 	s, err := g.c.Await(seeking)
 	if err != nil {
 		return err
@@ -77,11 +97,18 @@ func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells 
 	st := &stay{g: g, s: s, k: k, id: id, tells: tells, taken: taken}
 	st.path = g.path(id)
 	st.full = g.c.FullPath(st.path)
+	st.guards = g.guards(id)
+	if guarded && st.guards != "" {
+		st.claim = claim.New(g.c, s, st.full, st.guards)
+	}
 	// So who waits for the Hold is told of the end of ctx before st can be.
 	defer context.AfterFunc(seeking, func() { k.GiveUp(context.Cause(seeking)) })()
 	err = st.enter(seeking)
 	if err == nil {
-		err = k.Acquired(s, st.full, coord.Token(st.ours))
+		err = s.Prove(k.Context(), st.full) // at once unless an answer was lost
+	}
+	if err == nil {
+		err = k.Acquired(s, st.guard(), coord.Token(st.ours))
 	}
 	if err == nil {
 		tells.settle(st.gen, nil)
@@ -94,6 +121,14 @@ func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells 
 	return err
 }
 
+// guard returns the znode that st's Guard checks, "" if it is to let nothing pass.
+func (st *stay) guard() string {
+	if st.claim == nil {
+		return ""
+	}
+	return st.claim.Own()
+}
+
 // hold waits for the end, and returns its cause.
 func (st *stay) hold() error {
 	ctx, stop := context.WithCancel(st.k.Context())
@@ -104,6 +139,7 @@ func (st *stay) hold() error {
 		case snap := <-own.Updates():
 			// What the stream tells has been read after the znode was created.
 			if !snap.Suspended && snap.Czxid != st.ours {
+				st.robbed = true
 				return coord.ErrDeleted
 			}
 		case <-st.tells.fresh:
@@ -159,6 +195,12 @@ func (st *stay) tell() error {
 
 // leave removes the znode if it is ours, unless the session is over.
 func (st *stay) leave() error {
+	if st.claim != nil {
+		if err := st.claim.Remove(st.robbed); coord.Refused(err) {
+			return err
+		}
+		return nil
+	}
 	if !st.asked {
 		return nil
 	}

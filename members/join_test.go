@@ -30,9 +30,7 @@ func TestJoin(t *testing.T) {
 		if _, stat, err := w.op().Exists(dir + "/self"); err != nil || stat.EphemeralOwner != c.Session().ID() || coord.Token(stat.Czxid) != h.Token() {
 			w.Errorf("%+v, %v; token %v", stat, err, h.Token())
 		}
-		if ok, _, err := w.op().Exists(h.Guard().Path); !ok || err != nil {
-			w.Errorf("guard on %s: %v, %v", h.Guard().Path, ok, err)
-		}
+		w.must(w.passes(h))
 		time.Sleep(10 * time.Minute)
 		w.must(h.Err())
 		w.must(h.Release(bg))
@@ -275,6 +273,9 @@ func TestBadInput(t *testing.T) {
 		}
 		w.must(m.Update(bg, huge[1:]))
 		w.must(m.Leave(bg))
+		h := w.join(c, "größe ☃ 1", string(huge[1:]))
+		w.must(w.passes(h))
+		w.must(h.Release(bg))
 	})
 }
 
@@ -303,6 +304,14 @@ func TestChroot(t *testing.T) {
 						w.Errorf("not there: %v\n%s", err, w.Tree())
 					}
 					w.must(m.Leave(bg))
+					h = g.Join(bg, members.Member{ID: "self"})
+					w.must(h.Wait())
+					if group == "/" { // what is beside it is not below the chroot
+						w.refuses(h)
+					} else if w.must(w.passes(h)); !strings.HasPrefix(h.Guard().Path, strings.ReplaceAll(root+group+"-guard/self/", "//", "/")) {
+						w.Errorf("the guard checks %s", h.Guard().Path)
+					}
+					w.must(h.Release(bg))
 				})
 			})
 		}
@@ -323,6 +332,7 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 			w.must(h.Release(bg))
 			w.sees(r, "")
 			w.Reap()
+			w.Reap() // what was above that, and is empty now
 			synctest.Wait()
 			if strings.Contains(w.Tree(), dir) {
 				w.Fatalf("not reaped\n%s", w.Tree())
@@ -332,15 +342,19 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 		// It is reaped right before each of the first creations.
 		reaped := 0
 		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
-			if f.Dir == coordtest.ToServer && f.Op == "create" && reaped < 3 {
+			if f.Dir == coordtest.ToServer && f.Op == "multi" && reaped < 6 {
 				reaped++
-				_ = w.op().Delete(dir, -1)
+				_ = w.op().Delete([]string{dir, dir + "-guard/self"}[reaped%2], -1)
 			}
 			return coordtest.Pass
 		})
 		h := w.join(c, "self", "last")
 		w.LinkOf(c).OnFrame(nil)
 		w.sees(r, "self=last")
+		w.must(w.passes(h))
 		w.must(h.Release(bg))
+		if reaped < 6 {
+			w.Errorf("reaped only %d times", reaped)
+		}
 	})
 }

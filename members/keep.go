@@ -175,7 +175,7 @@ func (k *keeping) once(ctx, leaving context.Context) error {
 	h := coord.NewHold(k.g.c, "keep", k.ms.path, func(kp *coord.Keeper) error {
 		seeking, stop := seek(ctx, kp)
 		defer stop()
-		return k.g.stay(seeking, kp, k.id, k.ms.tells, taken)
+		return k.g.stay(seeking, kp, k.id, k.ms.tells, taken, false)
 	})
 	acquired, lost, leave := h.Acquired(), h.Lost(), leaving.Done()
 	for {

@@ -12,7 +12,9 @@
 // data are what the member tells of itself, so a group is a name service as well:
 // see [Group.Find], [Group.Await] and [Group.Follow]. The znodes are those of
 // Apache Curator's GroupMember, which can share the directory. Children of the
-// directory that belong to no session are not members, and are left alone.
+// directory that belong to no session are not members, and are left alone. What
+// else there is of a member, for the guard of its Hold, is in a directory beside
+// the group's: see [Group.Join].
 package members
 
 import (
@@ -52,8 +54,9 @@ type Group struct {
 
 // New returns the group whose members are in the directory dir. The directory and
 // what is missing above it are created by the first who joins, as containers,
-// which the server removes some time after they were last used. A dir that can not
-// be one is reported by whatever is done with the Group.
+// which the server removes some time after they were last used. So is the directory
+// beside it whose name is dir's with "-guard" appended, which belongs to the group. A
+// dir that can not be one is reported by whatever is done with the Group.
 func New(c *coord.Client, dir string) *Group { return &Group{c, dir} }
 
 // A View is who was there, as seen in one listing of the directory. Data may be of
@@ -154,6 +157,15 @@ func Diff(prev, next View) (joined, left, changed []Member) {
 
 // path returns the path of a member's znode.
 func (g *Group) path(id string) string { return coord.Child(g.dir, id) }
+
+// guards returns the full path of the directory with what the guards of those check
+// who join under an ID; "" for a group in the root, beside which there is no room.
+func (g *Group) guards(id string) string {
+	if g.dir == "/" {
+		return ""
+	}
+	return g.c.FullPath(coord.Child(g.dir+"-guard", id))
+}
 
 // check reports what is wrong with an ID, or with the directory.
 func (g *Group) check(id string) error {

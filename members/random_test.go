@@ -126,7 +126,7 @@ func TestAtRandom(t *testing.T) {
 					id := fmt.Sprint("m", r.IntN(4))
 					key := fmt.Sprint(n, id)
 					data := fmt.Append(nil, step)
-					switch r.IntN(12) {
+					switch r.IntN(13) {
 					case 0, 1:
 						if _, ok := held[key]; !ok {
 							hold := g.Join(bg, members.Member{ID: id, Data: data})
@@ -156,6 +156,10 @@ func TestAtRandom(t *testing.T) {
 						time.AfterFunc(time.Duration(r.IntN(int(2*term))), heal(c, coordtest.Both))
 					case 11:
 						_ = w.op().Delete(dir+"/"+id, -1)
+					case 12:
+						if all := w.guards(); len(all) > 0 {
+							_ = w.op().Delete(all[r.IntN(len(all))], -1)
+						}
 					}
 					switch r.IntN(5) {
 					case 0: // at once
@@ -176,7 +180,7 @@ func TestAtRandom(t *testing.T) {
 						w.Errorf("%s: %v", key, err)
 					}
 				}
-				if got := w.truth(); got != "" {
+				if got := fmt.Sprint(w.truth(), w.guards()); got != "[]" {
 					w.Errorf("left: %s", got)
 				}
 				for _, rec := range records {

@@ -1,0 +1,300 @@
+package members_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/members"
+)
+
+// guards returns the znodes that guards check, by path.
+func (w *place) guards() []string {
+	var all []string
+	for line := range strings.Lines(w.Tree()) {
+		if path := strings.Fields(line)[0]; strings.HasPrefix(path, dir+"-guard/") && strings.Contains(path, "/holder-") {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// passes makes a write under h's guard.
+func (w *place) passes(h *coord.Hold) error {
+	_, err := w.op().Multi(h.Guard(), &zk.SetDataRequest{Path: "/", Version: -1})
+	return err
+}
+
+// refuses fails the test if h's guard lets anything pass.
+func (w *place) refuses(h *coord.Hold) {
+	w.Helper()
+	if err := w.passes(h); !errors.Is(err, zk.ErrNoNode) {
+		w.Errorf("a guarded write: %v, want %v", err, zk.ErrNoNode)
+	}
+}
+
+// releasing begins to release h, a hold of c, and has what c asks for arrive only when
+// heal is called.
+func (w *place) releasing(c *coord.Client, h *coord.Hold) (heal func(), released <-chan error) {
+	heal = w.Stall(c, coordtest.ToServer)
+	back := make(chan error, 1)
+	go func() { back <- h.Release(bg) }()
+	synctest.Wait()
+	return heal, back
+}
+
+// count counts from now on what c asks for, heartbeats excepted.
+func (w *place) count(c *coord.Client) (asked func() []string) {
+	var ops []string
+	w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+		if f.Dir == coordtest.ToServer && f.N > 0 {
+			ops = append(ops, f.Op)
+		}
+		return coordtest.Pass
+	})
+	return func() []string {
+		synctest.Wait()
+		defer func() { ops = nil }()
+		return ops
+	}
+}
+
+// A guard costs no request where its directory is there, and two where it is not: one
+// that fails, and one that makes it. That holds for the thousandth as for the first,
+// and nobody who joins has a directory listed. Leaving is one request.
+func TestGuardCosts(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(long)
+		w.must(w.join(c, "first", "").Release(bg)) // so that the group's directories are there
+		asked := w.count(c)
+		wants := func(want ...string) {
+			w.Helper()
+			if got := asked(); !slices.Equal(got, want) {
+				w.Errorf("asked for %q, want %q", got, want)
+			}
+		}
+		for n := range 1000 {
+			h := w.join(c, id(n), "")
+			wants("multi", "createContainer", "multi", "getData")
+			if n%100 == 0 {
+				w.must(h.Release(bg))
+				wants("multi")
+				w.join(c, id(n), "")
+				wants("multi", "getData")
+			}
+		}
+	})
+}
+
+// Nobody who lists the group's directory sees a guard, and a member who is kept has
+// none.
+func TestGuardIsNoMember(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(term)
+		r := w.watch(c, nil)
+		h := w.join(c, "joined", "1")
+		m := w.keep(c, "kept", "2")
+		w.sees(r, "joined=1 kept=2")
+		names, _, err := w.op().Children(dir)
+		slices.Sort(names)
+		if w.must(err); !slices.Equal(names, []string{"joined", "kept"}) {
+			w.Errorf("in the directory: %q", names)
+		}
+		if got := w.guards(); len(got) != 1 || got[0] != h.Guard().Path {
+			w.Errorf("guards: %q, want %q", got, h.Guard().Path)
+		}
+		w.must(m.Leave(bg))
+		w.must(h.Release(bg))
+		if got := w.guards(); len(got) > 0 {
+			w.Errorf("left: %q", got)
+		}
+	})
+}
+
+// An operator may delete what is a member's in any way. Its guard then lets nothing
+// pass once another has joined, or the guard's own znode is gone; and leaving removes
+// what is left, and nothing of another's.
+func TestOperatorDeletes(t *testing.T) {
+	bubble(t, func(w *place) {
+		c, other := w.client(term), w.client(term)
+
+		h := w.join(c, "self", "")
+		w.must(w.op().Delete(h.Guard().Path, -1))
+		w.refuses(h)
+		time.Sleep(time.Minute)
+		w.must(h.Err()) // it is a member as before
+		w.must(h.Release(bg))
+
+		h = w.join(c, "self", "")
+		w.must(w.op().Delete(h.Guard().Path, -1))
+		w.Reap() // the directory, too
+		w.refuses(h)
+		w.must(h.Release(bg))
+		if got := w.truth(); got != "" {
+			w.Errorf("left: %s", got)
+		}
+
+		h = w.join(c, "self", "")
+		synctest.Wait() // it follows its znode
+		asked := w.count(c)
+		w.must(w.op().Delete(dir+"/self", -1))
+		w.wait("end", h.Done())
+		w.wants(h.Err(), coord.ErrDeleted, "join", dir+"/self")
+		w.refuses(h)
+		if got := asked(); !slices.Equal(got, []string{"delete"}) {
+			w.Errorf("one who knows that it is out asks for %q", got)
+		}
+
+		h = w.join(c, "self", "")
+		heal, released := w.releasing(c, h)
+		w.must(w.op().Delete(dir+"/self", -1))
+		w.must(w.op().Delete(h.Guard().Path, -1))
+		next := w.join(other, "self", "next")
+		heal()
+		w.must(<-released)
+		w.must(w.passes(next))
+		w.must(next.Err())
+		w.must(next.Release(bg))
+
+		h = w.join(c, "self", "")
+		_, err := w.op().Set(dir+"/self", []byte("operator"), -1)
+		w.must(err)
+		w.must(h.Release(bg))
+		if got := fmt.Sprint(w.truth(), w.guards()); got != "[]" {
+			w.Errorf("left: %s", got)
+		}
+	})
+}
+
+// A release that is under way while an operator hands the ID on, at whatever moment of
+// the next one's joining it arrives, takes nothing from the one who holds then: nor
+// from one who joins, nor from one who is kept. (R14, R78)
+func TestLateLeaving(t *testing.T) {
+	for n := range 12 {
+		for _, kept := range []bool{false, true} {
+			t.Run(fmt.Sprint(n, kept), func(t *testing.T) {
+				bubble(t, func(w *place) {
+					c, other := w.client(long), w.client(long)
+					h := w.join(c, "self", "")
+					guard := h.Guard()
+					heal, released := w.releasing(c, h)
+					w.must(w.op().Delete(dir+"/self", -1))
+					frames := 0
+					w.LinkOf(other).OnFrame(func(f coordtest.Frame) coordtest.Action {
+						if f.N > 0 {
+							if frames++; frames == n+1 {
+								heal()
+								synctest.Wait()
+							}
+						}
+						return coordtest.Pass
+					})
+					g := members.New(other, dir)
+					var leave func(context.Context) error
+					if kept {
+						m := g.Keep(bg, members.Member{ID: "self", Data: []byte("next")})
+						w.in(m)
+						leave = m.Leave
+					} else {
+						next := g.Join(bg, members.Member{ID: "self", Data: []byte("next")})
+						w.must(next.Wait())
+						w.must(w.passes(next))
+						defer func() { w.open("loss", next.Lost()) }()
+						leave = next.Release
+					}
+					if _, err := w.op().Multi(guard); !errors.Is(err, zk.ErrNoNode) {
+						w.Errorf("the former guard: %v", err)
+					}
+					heal()
+					w.must(<-released)
+					time.Sleep(time.Second) // of the bubble
+					if got := w.truth(); got != "self=next" {
+						w.Errorf("there is %q", got)
+					}
+					w.must(leave(bg))
+					if got := fmt.Sprint(w.truth(), w.guards()); got != "[]" {
+						w.Errorf("left: %s", got)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Whoever may not make a guard, or has no room for one, is a member all the same, and
+// its Guard lets nothing pass.
+func TestWithoutGuard(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		below string // in which something stands in the way
+		perms int32
+		flags int32
+	}{
+		{"the guards' directory is closed", "-guard", zk.PermRead, 0},
+		{"the one of the ID is closed", "-guard/self", zk.PermRead, 0},
+		{"the one of the ID may be written to by others only", "-guard/self", zk.PermAll &^ zk.PermWrite, 0},
+		{"the one of the ID hides all", "-guard/self", zk.PermAdmin, 0},
+		{"another's znode is in the place of that", "-guard/self", zk.PermAll, zk.FlagEphemeral},
+		{"a group in the root", "", 0, 0},
+	} {
+		for name, in := range map[string]func(*testing.T, locktest.Subject, func(*locktest.World)){"fake": locktest.InBubble, "real": locktest.OnReal} {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				in(t, locktest.Subject{}, func(w *locktest.World) {
+					must := func(err error) {
+						t.Helper()
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+					dir, id := w.Dir, "self"
+					if tt.below == "" {
+						dir, id = "/", path.Base(w.Dir)
+					} else {
+						h := members.New(w.Client(locktest.T).Client, w.Dir+tt.below).Join(bg, members.Member{ID: "first"})
+						must(h.Wait()) // makes the directories
+						must(h.Release(bg))
+						must(w.Op().Delete(w.Dir+tt.below, -1))
+						_, err := w.Op().Create(w.Dir+tt.below, nil, tt.flags, zk.WorldACL(tt.perms))
+						must(err)
+					}
+					g := members.New(w.Client(locktest.T).Client, dir)
+					node := coord.Child(dir, id)
+					for range 2 {
+						h := g.Join(bg, members.Member{ID: id, Data: []byte("1")})
+						must(h.Wait())
+						if data, _, err := w.Op().Get(node); err != nil || string(data) != "1" {
+							t.Errorf("there is %q, %v", data, err)
+						}
+						if _, err := w.Op().Multi(h.Guard()); !errors.Is(err, zk.ErrNoNode) {
+							t.Errorf("a guarded write: %v", err)
+						}
+						must(h.Release(bg))
+
+						m := g.Keep(bg, members.Member{ID: id})
+						w.Wait("membership", m.Joined())
+						must(m.Leave(bg))
+
+						h = g.Join(bg, members.Member{ID: id})
+						must(h.Wait())
+						must(w.Op().Delete(node, -1))
+						w.Wait("end", h.Done())
+						if err := h.Err(); !errors.Is(err, coord.ErrDeleted) {
+							t.Errorf("ended with %v", err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
