@@ -54,6 +54,7 @@ func (u *Unqueued) enter(ctx context.Context, op string, try bool) *coord.Hold {
 			return err
 		}
 		a := &attempt{Unqueued: u, s: s, k: k, try: try, znodes: znodesOf(u.c.FullPath(u.name)), stop: func() {}}
+		defer queue.Claim(u.c, u.name, "", k)()
 		return a.run(ctx)
 	})
 }

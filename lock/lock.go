@@ -73,7 +73,8 @@ func (m *Mutex) Acquire(ctx context.Context) *coord.Hold {
 
 // TryAcquire is like [Mutex.Acquire], but ends with [coord.ErrLocked] if anyone
 // is ahead in the queue. It goes by the place in the queue and not by time: only
-// the ensemble's answers are waited for, for as long as ctx allows.
+// the ensemble's answers are waited for, for as long as ctx allows, among them
+// those to the removal of what the client itself has given up or released.
 func (m *Mutex) TryAcquire(ctx context.Context) *coord.Hold {
 	return m.enter(ctx, "try to acquire", true)
 }

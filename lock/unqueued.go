@@ -77,7 +77,8 @@ func (u *Unqueued) Acquire(ctx context.Context) *coord.Hold {
 }
 
 // TryAcquire is like [Unqueued.Acquire], but ends with [coord.ErrLocked] if the
-// znode is there. It goes by the ensemble's answer and not by time.
+// znode is there. It goes by the ensemble's answer and not by time, as
+// [Mutex.TryAcquire] does.
 func (u *Unqueued) TryAcquire(ctx context.Context) *coord.Hold {
 	return u.enter(ctx, "try to acquire", true)
 }

@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
 // The znodes of one attempt, by full path.
@@ -60,6 +62,7 @@ func (a *attempt) take() answer {
 	// What has been made is used, whoever has given up meanwhile: the server does
 	// not remove a container that never had a child.
 	for makes := 0; makes > 0 || a.k.Context().Err() == nil; {
+		former := queue.Stakes(a.c, a.name) // before the asking: what is over by then is not in the way
 		res, err := coord.Call(background, a.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
 			return coord.Transact(conn, ops...)
 		})
@@ -70,6 +73,8 @@ func (a *attempt) take() answer {
 			if token = stat.Mzxid; stat.NumChildren == 1 {
 				return answer{token: token}
 			}
+		case errors.Is(err, zk.ErrNodeExists) && a.try && a.yielded(former):
+			continue // it may have been theirs
 		case errors.Is(err, zk.ErrNodeExists):
 			return answer{}
 		case errors.Is(err, zk.ErrNoNode) && makes < maxMakes:
@@ -107,6 +112,12 @@ func (a *attempt) take() answer {
 		}
 	}
 	return answer{}
+}
+
+// yielded waits until one of former, which are our own client's, is over, if any
+// is about to be, and reports whether one is.
+func (a *attempt) yielded(former []*queue.Stake) bool {
+	return slices.ContainsFunc(former, func(s *queue.Stake) bool { return s.Yields(a.k, a.s) })
 }
 
 // clear removes what earlier holders have in dir, and reports whether the znode

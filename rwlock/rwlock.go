@@ -110,7 +110,8 @@ func (m *RWMutex) AcquireRead(ctx context.Context) *coord.Hold {
 // TryAcquireRead is like [RWMutex.AcquireRead], but ends with [coord.ErrLocked]
 // if anyone ahead in the queue writes or waits to write. It goes by the place in
 // the queue and not by time: only the ensemble's answers are waited for, for as
-// long as ctx allows.
+// long as ctx allows, among them those to the removal of what the client itself has
+// given up or released.
 func (m *RWMutex) TryAcquireRead(ctx context.Context) *coord.Hold {
 	return m.read(ctx, "try to acquire to read", true)
 }

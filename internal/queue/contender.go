@@ -79,6 +79,7 @@ func enter(ctx context.Context, c *coord.Client, w Wish, downgrades <-chan chan<
 			try:    w.Try,
 			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
 		}
+		defer Claim(c, w.Dir, d.m.id, k)()
 		return d.run(ctx)
 	})
 }
