@@ -96,11 +96,15 @@ func (m *Mutex) Do(ctx context.Context, f func(context.Context, coord.Token) err
 
 // A Contender is one that holds a lock or waits for it.
 type Contender struct {
-	Label   string      // what it says of itself; see [Label]
+	Label   string      // what it says of itself, see [Label]; empty if that is not known
 	Node    string      // the name of its znode in the lock's directory
 	Session int64       // its session
 	Token   coord.Token // its fencing token, once it holds
 	Since   time.Time   // when it joined the queue, by the ensemble's clock
+
+	// Revoked says that it has been asked to give way: see [coord.ErrRevoked]. That
+	// is written over the label, which is then known only to who has read it before.
+	Revoked bool
 }
 
 // Contenders returns who holds m and who waits for it, in order: the holder is
@@ -116,8 +120,9 @@ func (m *Mutex) Contenders(ctx context.Context) ([]Contender, error) {
 }
 
 // Watch follows who holds m and who waits for it until ctx ends. Every contender
-// that comes or goes has the directory listed once, and the new one read. While
-// the connection is down the stream says nothing new, and nothing of that.
+// that comes or goes has the directory listed once, and the new one read; who comes
+// to hold is read once more, and followed, so that a revocation is seen. While the
+// connection is down the stream says nothing new, and nothing of that.
 func (m *Mutex) Watch(ctx context.Context) *event.Stream[[]Contender] {
 	return queue.Watch(ctx, m.c, "watch the contenders of", m.dir, contenders)
 }

@@ -23,9 +23,12 @@ type znodes struct {
 }
 
 func znodesOf(path string) znodes {
-	dir := path + "-guard"
+	dir := path + guardSuffix
 	return znodes{path: path, dir: dir, own: dir + "/" + holderPrefix + rand.Text()}
 }
+
+// guardSuffix follows the lock's path in that of dir.
+const guardSuffix = "-guard"
 
 // holderPrefix begins the names of holders in dir; other children are none of
 // ours.
