@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -77,7 +78,7 @@ func (a *attempt) run(sought context.Context) error {
 		case snap := <-updates:
 			a.see(snap)
 		case <-ended:
-			a.quit(a.stream.Err())
+			a.quit(errors.Unwrap(a.stream.Err()))
 		case <-a.s.Over():
 		case <-canceled:
 			canceled = nil
