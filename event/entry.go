@@ -117,6 +117,7 @@ func (l *Loop) enqueue(e *entry) {
 func (l *Loop) start() {
 	for len(l.pending) > 0 && l.reads < maxReads {
 		e := l.pending[0]
+		l.pending[0] = nil // the array stays for as long as there are others in it
 		l.pending = l.pending[1:]
 		if len(e.subs) == 0 { // left while it was pending
 			e.reading, e.have = false, false

@@ -75,8 +75,8 @@ func TestNobodyLooks(t *testing.T) {
 		cancel()
 		w.asked()
 		w.expect(w.c.Watch(bg, "/a", event.Data), event.Data, "1")
-		if got := w.asked(); len(got) > 0 {
-			t.Errorf("the watch was there, and %q was asked", got)
+		if got := w.asked(); len(got) != 1 || w.Watches() != 1 {
+			t.Errorf("the watch was there, and %q was asked; %d watches", got, w.Watches())
 		}
 		w.set("/a", "2")
 		w.asked()
@@ -98,6 +98,66 @@ func TestNobodyLooks(t *testing.T) {
 			t.Errorf("%d watches in the new session, want the one of /a", n)
 		}
 	})
+}
+
+// Once nobody looks, what was read is not kept for whoever may come, though the
+// watch is, and serves them.
+func TestNobodyLooksAndNothingIsKept(t *testing.T) {
+	for _, x := range []struct {
+		kind event.Kind
+		once bool
+	}{{event.Data, false}, {event.Data, true}, {event.Children, false}} {
+		t.Run(fmt.Sprintf("%v, once: %v", x.kind, x.once), func(t *testing.T) {
+			bubble(t, func(w *world) {
+				const n, size = 20, 200_000
+				path := func(i int) string { return fmt.Sprintf("/a%d", i) }
+				for i := range n {
+					w.create(path(i), "")
+					if x.kind == event.Data {
+						w.set(path(i), strings.Repeat("x", size))
+						continue
+					}
+					for k := range 10 {
+						w.create(fmt.Sprintf("%s/%d-%s", path(i), k, strings.Repeat("x", size/10)), "")
+					}
+				}
+				follow := func(ctx context.Context, i int) *event.Stream[event.Snapshot] {
+					if x.once {
+						return w.c.Follow(ctx, path(i))
+					}
+					return w.c.Watch(ctx, path(i), x.kind)
+				}
+				heap := func() uint64 {
+					synctest.Wait()
+					runtime.GC()
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					return m.HeapAlloc
+				}
+				full := func(snap event.Snapshot) bool {
+					return len(snap.Data) == size || len(snap.Children) == 10
+				}
+				before := heap()
+				ctx, cancel := context.WithCancel(bg)
+				for i := range n {
+					if snap := w.first(follow(ctx, i)); !full(snap) {
+						t.Fatalf("%d bytes, %d children", len(snap.Data), len(snap.Children))
+					}
+				}
+				cancel()
+				if after := heap(); after > before+size*n/4 {
+					t.Errorf("heap grew from %d to %d bytes", before, after)
+				}
+				w.asked()
+				if snap := w.first(follow(bg, 0)); !full(snap) {
+					t.Errorf("who comes later sees %d bytes, %d children", len(snap.Data), len(snap.Children))
+				}
+				if got := w.asked(); len(got) != 1 || w.Watches() != n {
+					t.Errorf("who comes later asks %q; %d watches of %d", got, w.Watches(), n)
+				}
+			})
+		})
+	}
 }
 
 // A stream abandoned before its first read was possible is not read for later.

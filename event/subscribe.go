@@ -22,12 +22,12 @@ func at(path string) [6]key {
 
 // An entry is one followed (path, kind). It outlives its last subscriber while
 // its watch is armed, since that can not be withdrawn, and a later subscriber
-// can use it.
+// can use it. What the znode had is not kept for that long.
 type entry struct {
 	key
-	subs     map[*subscription]struct{}
-	snap     Snapshot // what was last published or, without subscribers, last read
-	have     bool     // snap has been read in this session, and may only be stale if suspended
+	subs     map[*subscription]struct{} // nil if there are none
+	snap     Snapshot                   // what was last published or, without subscribers, last read
+	have     bool                       // snap has been read in this session, and may only be stale if suspended
 	armed    watch
 	doubtful bool      // the link is new, and the server has not said yet that the watch is armed there
 	reading  bool      // a read is pending or in flight
@@ -78,11 +78,14 @@ func (streamSink) settle(bool) {}
 func (l *Loop) subscribe(sub *subscription) {
 	e := l.entries[sub.key]
 	if e == nil {
-		e = &entry{key: sub.key, subs: make(map[*subscription]struct{})}
+		e = &entry{key: sub.key}
 		l.entries[sub.key] = e
 	}
 	if e.gone() {
 		e.have = false // the name is used again after all
+	}
+	if e.subs == nil {
+		e.subs = make(map[*subscription]struct{})
 	}
 	e.subs[sub] = struct{}{}
 	sub.stop = func() bool { return false }
@@ -112,10 +115,18 @@ func (l *Loop) unsubscribe(sub *subscription) {
 	}
 }
 
-// drop forgets e if nobody needs it and nothing will come for it.
+// drop forgets of e what nobody needs: all of it if nothing will come for it.
 func (l *Loop) drop(e *entry) {
-	if len(e.subs) == 0 && e.armed == unarmed && !e.reading {
+	if len(e.subs) > 0 {
+		return
+	}
+	e.subs = nil // a map keeps the room for the most it ever had
+	switch {
+	case e.reading:
+	case e.armed == unarmed:
 		delete(l.entries, e.key)
+	case e.snap.Data != nil || e.snap.Children != nil:
+		e.snap, e.have = Snapshot{}, false
 	}
 }
 

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -56,6 +57,7 @@ func (u *Unqueued) enter(ctx context.Context, op string, try bool) *coord.Hold {
 			return err
 		}
 		a := &attempt{Unqueued: u, s: s, k: k, try: try, znodes: u.claim(s), stop: func() {}}
+		defer queue.Claim(u.c, u.name, "", k)()
 		return a.run(ctx)
 	})
 }
@@ -78,7 +80,7 @@ func (a *attempt) run(sought context.Context) error {
 		case snap := <-updates:
 			a.see(snap)
 		case <-ended:
-			a.quit(a.stream.Err())
+			a.quit(errors.Unwrap(a.stream.Err()))
 		case <-a.s.Over():
 		case <-canceled:
 			canceled = nil

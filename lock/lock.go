@@ -74,7 +74,8 @@ func (m *Mutex) Acquire(ctx context.Context) *coord.Hold {
 
 // TryAcquire is like [Mutex.Acquire], but ends with [coord.ErrLocked] if anyone
 // is ahead in the queue. It goes by the place in the queue and not by time: only
-// the ensemble's answers are waited for, for as long as ctx allows.
+// the ensemble's answers are waited for, for as long as ctx allows, among them
+// those to the removal of what the client itself has given up or released.
 func (m *Mutex) TryAcquire(ctx context.Context) *coord.Hold {
 	return m.enter(ctx, "try to acquire", true)
 }
@@ -96,11 +97,15 @@ func (m *Mutex) Do(ctx context.Context, f func(context.Context, coord.Token) err
 
 // A Contender is one that holds a lock or waits for it.
 type Contender struct {
-	Label   string      // what it says of itself; see [Label]
+	Label   string      // what it says of itself, see [Label]; empty if that is not known
 	Node    string      // the name of its znode in the lock's directory
 	Session int64       // its session
 	Token   coord.Token // its fencing token, once it holds
 	Since   time.Time   // when it joined the queue, by the ensemble's clock
+
+	// Revoked says that it has been asked to give way: see [coord.ErrRevoked]. That
+	// is written over the label, which is then known only to who has read it before.
+	Revoked bool
 }
 
 // Contenders returns who holds m and who waits for it, in order: the holder is
@@ -116,8 +121,9 @@ func (m *Mutex) Contenders(ctx context.Context) ([]Contender, error) {
 }
 
 // Watch follows who holds m and who waits for it until ctx ends. Every contender
-// that comes or goes has the directory listed once, and the new one read. While
-// the connection is down the stream says nothing new, and nothing of that.
+// that comes or goes has the directory listed once, and the new one read; who comes
+// to hold is read once more, and followed, so that a revocation is seen. While the
+// connection is down the stream says nothing new, and nothing of that.
 func (m *Mutex) Watch(ctx context.Context) *event.Stream[[]Contender] {
 	return queue.Watch(ctx, m.c, "watch the contenders of", m.dir, contenders)
 }

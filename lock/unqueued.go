@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/claim"
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
@@ -77,7 +78,8 @@ func (u *Unqueued) Acquire(ctx context.Context) *coord.Hold {
 }
 
 // TryAcquire is like [Unqueued.Acquire], but ends with [coord.ErrLocked] if the
-// znode is there. It goes by the ensemble's answer and not by time.
+// znode is there. It goes by the ensemble's answer and not by time, as
+// [Mutex.TryAcquire] does.
 func (u *Unqueued) TryAcquire(ctx context.Context) *coord.Hold {
 	return u.enter(ctx, "try to acquire", true)
 }
@@ -97,25 +99,64 @@ func (u *Unqueued) Holder(ctx context.Context) (Contender, bool, error) {
 	if err := u.check(); err != nil {
 		return fail(err)
 	}
-	type znode struct {
-		data []byte
-		stat *zk.Stat
-	}
-	n, err := coord.Read(ctx, u.c, func(conn *zk.Conn) (znode, error) {
-		data, stat, err := conn.Get(u.c.FullPath(u.name))
-		return znode{data, stat}, err
-	})
+	n, err := u.get(ctx, u.c.FullPath(u.name))
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return Contender{}, false, nil
 	case err != nil:
 		return fail(err)
 	}
-	return u.contender(n.data, *n.stat), true, nil
+	who := u.contender(n.data, *n.stat)
+	if who.Revoked {
+		if who.Label, err = u.labelOf(ctx, who.Token); err != nil {
+			return fail(err)
+		}
+	}
+	return who, true, nil
+}
+
+// labelOf returns the label of the holder with this token, which its second znode
+// has too, empty if there is none to be read.
+func (u *Unqueued) labelOf(ctx context.Context, token coord.Token) (string, error) {
+	dir := u.c.FullPath(u.name) + guardSuffix
+	names, err := coord.Read(ctx, u.c, func(conn *zk.Conn) ([]string, error) {
+		names, _, err := conn.Children(dir)
+		return names, err
+	})
+	if err != nil && !coord.Refused(err) {
+		return "", err
+	}
+	for _, name := range names {
+		if !claim.Names(name) {
+			continue
+		}
+		n, err := u.get(ctx, dir+"/"+name)
+		switch {
+		case err == nil && n.stat.Czxid == int64(token):
+			return string(n.data), nil
+		case err != nil && !coord.Refused(err):
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// A znode is what get reads.
+type znode struct {
+	data []byte
+	stat *zk.Stat
+}
+
+func (u *Unqueued) get(ctx context.Context, full string) (znode, error) {
+	return coord.Read(ctx, u.c, func(conn *zk.Conn) (znode, error) {
+		data, stat, err := conn.Get(full)
+		return znode{data, stat}, err
+	})
 }
 
 // Watch follows who holds u until ctx ends. While nobody does it yields the zero
-// Contender. While the connection is down the stream says nothing new.
+// Contender. While the connection is down the stream says nothing new. The label of
+// a holder that has been revoked is known all the same: its second znode has it too.
 func (u *Unqueued) Watch(ctx context.Context) *event.Stream[Contender] {
 	out, p := event.NewStream[Contender]()
 	end := func(err error) { p.Close(&coord.Error{Op: "watch the holder of", Path: u.name, Err: err}) }
@@ -135,6 +176,11 @@ func (u *Unqueued) Watch(ctx context.Context) *event.Stream[Contender] {
 			if snap.Exists {
 				now = u.contender(snap.Data, snap.Stat)
 			}
+			if now.Revoked && now.Token == last.Token {
+				now.Label = last.Label
+			} else if now.Revoked {
+				now.Label, _ = u.labelOf(ctx, now.Token) // an error is the end of ctx or of u.c, which ends nodes too
+			}
 			if first || now != last {
 				p.Publish(now)
 			}
@@ -149,8 +195,13 @@ func (u *Unqueued) Watch(ctx context.Context) *event.Stream[Contender] {
 }
 
 func (u *Unqueued) contender(data []byte, stat zk.Stat) Contender {
+	label, revoked := string(data), string(data) == queue.Revocation
+	if revoked {
+		label = ""
+	}
 	return Contender{
-		Label:   string(data),
+		Label:   label,
+		Revoked: revoked,
 		Node:    path.Base(u.name),
 		Session: stat.EphemeralOwner,
 		Token:   coord.Token(stat.Czxid),

@@ -66,6 +66,23 @@ var plots = []struct {
 		w.must(other.Release(bg))
 		return []*coord.Hold{h}
 	}},
+	{"releases without waiting for it, and tries", func(w place, c *locktest.Client, other *coord.Hold) []*coord.Hold {
+		before := c.Session()
+		w.must(other.Release(bg))
+		h := w.Acquire(bg, c.Client, w.Dir)
+		_ = w.Settled(h)
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		_ = h.Release(ctx)
+		again := w.Try(bg, c.Client, w.Dir)
+		switch err := w.Settled(again); {
+		case err == nil:
+			w.must(again.Release(bg))
+		case errors.Is(err, coord.ErrLocked) && c.Session() == before: // else it may be the former session's
+			w.Errorf("the lock is free, and yet %v\n%s", err, w.Tree())
+		}
+		return []*coord.Hold{h, again}
+	}},
 	{"is canceled at once, tries, and closes while it waits", func(w place, c *locktest.Client, other *coord.Hold) []*coord.Hold {
 		ctx, cancel := context.WithCancel(bg)
 		first := w.Acquire(ctx, c.Client, w.Dir)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/lock"
 )
@@ -501,6 +502,38 @@ var scenarios = []struct {
 		news = look.Watch(bg)
 		w.Wait("end of the stream", news.Done())
 		w.wants(news.Err(), coord.ErrClosed)
+	}},
+	{"a holder that is revoked is shown as such, with its label", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		look := lock.NewUnqueued(b.Client, w.Dir)
+		ctx, cancel := context.WithCancel(bg)
+		defer cancel()
+		before := look.Watch(ctx)
+		h := lock.NewUnqueued(a.Client, w.Dir, lock.Label("ada")).Acquire(bg)
+		w.Grant(h)
+		shows := func(news *event.Stream[lock.Contender], revoked bool) {
+			w.Helper()
+			w.Eventually("who holds", func() bool {
+				who, _ := news.Latest()
+				return who.Label == "ada" && who.Revoked == revoked && who.Token == h.Token()
+			})
+		}
+		shows(before, false)
+		_, err := w.Op().Set(w.Dir, []byte("__REVOKE__"), -1)
+		w.must(err)
+		shows(before, true)
+		shows(look.Watch(ctx), true)
+		if who, _, err := look.Holder(bg); err != nil || who.Label != "ada" || !who.Revoked {
+			w.Errorf("holder %+v, %v", who, err)
+		}
+		w.must(h.Release(bg))
+		_, err = w.Op().Create(w.Dir, []byte("__REVOKE__"), 0, zk.WorldACL(zk.PermAll)) // nobody's
+		w.must(err)
+		if who, _, err := look.Holder(bg); err != nil || who.Label != "" || !who.Revoked {
+			w.Errorf("holder %+v, %v", who, err)
+		}
+		w.must(w.Op().Delete(w.Dir, -1))
+		w.must(b.Close())
 	}},
 	{"holders and those who wait survive a reset of their connection (R86, R45, R52)", func(w place) {
 		a, b := w.Client(T), w.Client(T)

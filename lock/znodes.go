@@ -3,12 +3,17 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/claim"
+	"github.com/zkcoord/zkcoord/internal/queue"
 )
+
+// guardSuffix follows the lock's path in that of the directory of the second znodes.
+const guardSuffix = "-guard"
 
 // An answer is what became of a request.
 type answer struct {
@@ -22,20 +27,31 @@ var background = context.Background()
 // claim returns what an attempt in session s begins with: no znodes yet.
 func (u *Unqueued) claim(s *coord.Session) *claim.Claim {
 	path := u.c.FullPath(u.name)
-	return claim.New(u.c, s, path, path+"-guard")
+	return claim.New(u.c, s, path, path+guardSuffix)
 }
 
 // take makes our two znodes, unless another's is at the path, and returns their
 // token.
 func (a *attempt) take() answer {
-	err := a.znodes.Take(a.k.Context(), []byte(a.label), nil)
-	switch {
-	case errors.Is(err, zk.ErrNodeExists):
-		err = nil
-	case err == nil && a.znodes.Token() != 0:
-		err = a.s.Prove(background, a.znodes.Own()) // at once unless the answer was lost
+	for {
+		former := queue.Stakes(a.c, a.name) // before the asking: what is over by then is not in the way
+		err := a.znodes.Take(a.k.Context(), []byte(a.label), []byte(a.label), nil)
+		switch {
+		case errors.Is(err, zk.ErrNodeExists) && a.try && a.yielded(former):
+			continue // it may have been theirs
+		case errors.Is(err, zk.ErrNodeExists):
+			err = nil
+		case err == nil && a.znodes.Token() != 0:
+			err = a.s.Prove(background, a.znodes.Own()) // at once unless the answer was lost
+		}
+		return answer{a.znodes.Token(), err}
 	}
-	return answer{a.znodes.Token(), err}
+}
+
+// yielded waits until one of former, which are our own client's, is over, if any
+// is about to be, and reports whether one is.
+func (a *attempt) yielded(former []*queue.Stake) bool {
+	return slices.ContainsFunc(former, func(s *queue.Stake) bool { return s.Yields(a.k, a.s) })
 }
 
 // remove deletes our znodes, or only our own name if the path is known not to be

@@ -112,7 +112,8 @@ func (m *RWMutex) AcquireRead(ctx context.Context) *coord.Hold {
 // TryAcquireRead is like [RWMutex.AcquireRead], but ends with [coord.ErrLocked]
 // if anyone ahead in the queue writes or waits to write. It goes by the place in
 // the queue and not by time: only the ensemble's answers are waited for, for as
-// long as ctx allows.
+// long as ctx allows, among them those to the removal of what the client itself has
+// given up or released.
 func (m *RWMutex) TryAcquireRead(ctx context.Context) *coord.Hold {
 	return m.read(ctx, "try to acquire to read", true)
 }
@@ -232,7 +233,7 @@ func (m *RWMutex) DoWrite(ctx context.Context, f func(context.Context, coord.Tok
 
 // A Contender is one that holds a lock or waits for it.
 type Contender struct {
-	Label   string // what it says of itself; see [Label]
+	Label   string // what it says of itself, see [Label]; empty if that is not known
 	Node    string // the name of its znode in the lock's directory
 	Reads   bool   // it shares with others who read
 	Session int64  // its session
@@ -240,6 +241,9 @@ type Contender struct {
 	// downgraded is less: it is that of the write.
 	Token coord.Token
 	Since time.Time // when it joined the queue or was downgraded, by the ensemble's clock
+	// Revoked says that it has been asked to give way: see [coord.ErrRevoked]. That
+	// is written over the label, which is then known only to who has read it before.
+	Revoked bool
 }
 
 // Contenders returns who holds m and who waits for it, in order. Children of the
@@ -255,7 +259,8 @@ func (m *RWMutex) Contenders(ctx context.Context) ([]Contender, error) {
 
 // Watch follows who holds m and who waits for it until ctx ends. Every contender
 // that comes, goes or is downgraded has the directory listed once, and the new
-// znode read.
+// znode read; who comes to hold is read once more, and followed, so that a
+// revocation is seen.
 func (m *RWMutex) Watch(ctx context.Context) *event.Stream[[]Contender] {
 	return queue.Watch(ctx, m.c, "watch the contenders of", m.dir, contenders)
 }
@@ -263,7 +268,7 @@ func (m *RWMutex) Watch(ctx context.Context) *event.Stream[[]Contender] {
 func contenders(places []queue.Place) []Contender {
 	all := make([]Contender, len(places))
 	for i, p := range places {
-		all[i] = Contender{p.Label, p.Node, queue.Reads(p.Node), p.Session, p.Token, p.Since}
+		all[i] = Contender{p.Label, p.Node, queue.Reads(p.Node), p.Session, p.Token, p.Since, p.Revoked}
 	}
 	return all
 }

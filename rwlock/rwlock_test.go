@@ -481,7 +481,8 @@ var tests = []struct {
 				case all := <-line.Updates():
 					got = nil
 					for _, c := range all {
-						got = append(got, c.Label+map[bool]string{true: " reads", false: " writes"}[c.Reads])
+						got = append(got, c.Label+map[bool]string{true: " reads", false: " writes"}[c.Reads]+
+							map[bool]string{true: ", revoked"}[c.Revoked])
 					}
 				default:
 				}
@@ -495,8 +496,15 @@ var tests = []struct {
 		next("ada writes", " reads")
 		must(w.World, named.Downgrade(bg, h))
 		next("ada reads", " reads")
+		for _, node := range w.Children() { // of all who hold together, each can be revoked
+			_, err := w.Op().Set(w.Dir+"/"+node, []byte("__REVOKE__"), -1)
+			must(w.World, err)
+		}
+		next("ada reads, revoked", " reads, revoked")
+		w.Wait("lost", behind.Lost())
+		w.wants(behind.Err(), coord.ErrRevoked)
 		w.release(h)
-		next(" reads")
+		next(" reads, revoked")
 		w.release(behind)
 		_, err := rwlock.New(a.Client.Client, "nowhere").Contenders(bg)
 		w.wants(err, coord.ErrInvalidPath)

@@ -53,6 +53,9 @@ func New(c *coord.Client, s *coord.Session, path, dir string) *Claim {
 // ours.
 const prefix = "holder-"
 
+// Names reports whether a child of a directory of own names is one.
+func Names(child string) bool { return strings.HasPrefix(child, prefix) }
+
 func newName(dir string) string { return dir + "/" + prefix + rand.Text() }
 
 // Own returns the path of our own name.
@@ -81,15 +84,15 @@ const ourVersion = 1
 // background is the context of all requests. They end with the session.
 var background = context.Background()
 
-// Take makes our two znodes, the one at the path with data, and returns when no
-// earlier holder can do harm any more: to do anything under its guard, or to remove
-// what is at the path, takes its own name. If another's is at the path the error is
-// zk.ErrNodeExists. If former is not nil, the one that it is the Stat of is replaced
+// Take makes our two znodes, the one at the path with data and the one with our own
+// name with label, and returns when no earlier holder can do harm any more: to do
+// anything under its guard, or to remove what is at the path, takes its own name. If
+// another's is at the path the error is zk.ErrNodeExists. If former is not nil, the one that it is the Stat of is replaced
 // in the same transaction, and if that has gone or changed the error is
 // zk.ErrNodeExists as well.
 //
 // ctx ends the trying. What is there after an error Remove removes.
-func (c *Claim) Take(ctx context.Context, data []byte, former *zk.Stat) error {
+func (c *Claim) Take(ctx context.Context, data, label []byte, former *zk.Stat) error {
 	var ops []any
 	if former != nil {
 		ops = append(ops, &zk.DeleteRequest{Path: c.path, Version: former.Version})
@@ -97,7 +100,7 @@ func (c *Claim) Take(ctx context.Context, data []byte, former *zk.Stat) error {
 	ops = append(ops,
 		&zk.CreateRequest{Path: c.path, Acl: c.c.ACL(), Flags: zk.FlagEphemeral},
 		&zk.SetDataRequest{Path: c.path, Data: data, Version: ourVersion - 1},
-		&zk.CreateRequest{Path: c.own, Acl: c.c.ACL(), Flags: zk.FlagEphemeral},
+		&zk.CreateRequest{Path: c.own, Data: label, Acl: c.c.ACL(), Flags: zk.FlagEphemeral},
 		// This makes the answer tell the id of the transaction, and how many
 		// children there are: so a path that is free costs one request.
 		&zk.SetDataRequest{Path: c.dir, Data: []byte{}, Version: -1},
@@ -188,7 +191,7 @@ func Clear(s *coord.Session, dir string, token int64) error {
 		return err
 	}
 	for _, name := range names {
-		if !strings.HasPrefix(name, prefix) {
+		if !Names(name) {
 			continue
 		}
 		node := dir + "/" + name

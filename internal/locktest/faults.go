@@ -60,18 +60,35 @@ var plots = []Plot{
 		must(w, other.Release(bg))
 		return []*coord.Hold{h}
 	}},
-	{"tries", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
+	{"tries, and tries again as soon as it has failed", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
+		before := c.Session()
 		h := w.Try(bg, c.Client, w.Dir)
 		if w.Settled(h) == nil {
 			w.Error("granted beside the holder")
 		}
-		w.Wait("done", h.Done())
 		must(w, other.Release(bg))
-		again := w.Try(bg, c.Client, w.Dir)
-		if w.Settled(again) == nil {
-			must(w, again.Release(bg))
+		return []*coord.Hold{h, w.tryFree(c, before)}
+	}},
+	{"gives up, and tries as soon as it has", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
+		before := c.Session()
+		ctx, cancel := context.WithTimeout(bg, 2*time.Second)
+		defer cancel()
+		h := w.Acquire(ctx, c.Client, w.Dir)
+		if w.Settled(h) == nil {
+			w.Error("granted beside the holder")
 		}
-		return []*coord.Hold{h, again}
+		must(w, other.Release(bg))
+		return []*coord.Hold{h, w.tryFree(c, before)}
+	}},
+	{"releases without waiting for it, and tries", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
+		before := c.Session()
+		must(w, other.Release(bg))
+		h := w.Acquire(bg, c.Client, w.Dir)
+		_ = w.Settled(h)
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		_ = h.Release(ctx)
+		return []*coord.Hold{h, w.tryFree(c, before)}
 	}},
 	{"closes while it waits", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
 		h := w.Acquire(bg, c.Client, w.Dir)
@@ -81,6 +98,20 @@ var plots = []Plot{
 		must(w, other.Release(bg))
 		return []*coord.Hold{h}
 	}},
+}
+
+// tryFree has c try to get the lock, which nobody has who is not c, and release it.
+// What c itself has given up is not in its way, unless it was in a session that c has
+// given up too, and is not the one before: that the ensemble may keep for a while.
+func (w *World) tryFree(c *Client, before *coord.Session) *coord.Hold {
+	w.Helper()
+	h := w.Try(bg, c.Client, w.Dir)
+	if err := w.Settled(h); err == nil {
+		must(w, h.Release(bg))
+	} else if errors.Is(err, coord.ErrLocked) && c.Session() == before {
+		w.Errorf("the lock is free, and yet %v\n%s", err, w.Tree())
+	}
+	return h
 }
 
 // A fault is what one frame meets.

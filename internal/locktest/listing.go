@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
@@ -39,6 +40,18 @@ func labels(all []lock.Contender) string {
 	var names []string
 	for _, c := range all {
 		names = append(names, c.Label)
+	}
+	return strings.Join(names, " ")
+}
+
+func revocations(all []lock.Contender) string {
+	var names []string
+	for _, c := range all {
+		name := c.Label
+		if c.Revoked {
+			name += "(revoked)"
+		}
+		names = append(names, name)
 	}
 	return strings.Join(names, " ")
 }
@@ -169,6 +182,43 @@ var listings = []scenario{
 		must(w, ha.Release(bg))
 		w.Grant(hb)
 		must(w, hb.Release(bg))
+	}},
+	{"a contender that is revoked is listed as such, with its label as far as that is known (R39)", func(w *World) {
+		a, b, early, late := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
+		shows := func(watch *event.Stream[[]lock.Contender], want string) {
+			w.Helper()
+			w.Eventually(want, func() bool {
+				all, _ := watch.Latest()
+				return revocations(all) == want
+			})
+		}
+		ctx, cancel := context.WithCancel(bg)
+		defer cancel()
+		watch := lock.New(early.Client, w.Dir).Watch(ctx)
+		ha := w.labelled(a, "ada", 1)
+		hb := w.labelled(b, "ben", 2)
+		shows(watch, "ada ben")
+		revoke := func() {
+			w.Helper()
+			_, err := w.Op().Set(w.Dir+"/"+w.Children()[0], []byte("__REVOKE__"), -1)
+			must(w, err)
+		}
+		revoke()
+		shows(watch, "ada(revoked) ben")
+		if got := revocations(w.contenders(late)); got != "(revoked) ben" {
+			w.Errorf("listed after the revocation: %q", got)
+		}
+		shows(lock.New(late.Client, w.Dir).Watch(ctx), "(revoked) ben")
+		wants(w, w.Settled(ha), coord.ErrRevoked)
+		must(w, ha.Release(bg))
+		shows(watch, "ben")
+		w.Grant(hb)
+		revoke()
+		shows(watch, "ben(revoked)")
+		must(w, hb.Release(bg))
+		shows(watch, "")
+		must(w, early.Close()) // and with it the watches that the server has
+		must(w, late.Close())
 	}},
 	{"a listing ends when its ctx does, though the link is silent (R61)", func(w *World) {
 		a := w.Client(T)

@@ -79,6 +79,7 @@ func enter(ctx context.Context, c *coord.Client, w Wish, downgrades <-chan chan<
 			try:    w.Try,
 			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
 		}
+		defer Claim(c, w.Dir, d.m.id, k)()
 		return d.run(ctx)
 	})
 }
@@ -177,14 +178,14 @@ func (d *driver) run(sought context.Context) error {
 			ev = event{signal: freed}
 		case <-d.self.done():
 			d.self.over = true
-			ev = event{signal: quit, err: d.self.Err()}
+			ev = event{signal: quit, err: errors.Unwrap(d.self.Err())}
 		case <-d.ahead.done():
 			d.ahead.over = true
 			if !d.ahead.dir && errors.Is(d.ahead.Err(), zk.ErrNoAuth) {
 				d.ahead = d.seek(d.ahead.node)
 				continue
 			}
-			ev = event{signal: quit, err: d.ahead.Err()}
+			ev = event{signal: quit, err: errors.Unwrap(d.ahead.Err())}
 		case back := <-d.downgrades:
 			if !d.want(back) {
 				continue

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -11,16 +10,24 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkcoord/zkcoord/coord"
-	events "github.com/zkcoord/zkcoord/event"
 )
 
 // A Place is one contender as the others see it.
 type Place struct {
-	Label   string      // what it says of itself
+	Label   string      // what it says of itself, as far as that is known
 	Node    string      // the name of its znode
 	Session int64       // that holds it
 	Token   coord.Token // that it has or will have when it holds
 	Since   time.Time   // when it joined the queue, by the ensemble's clock
+	Revoked bool        // it has been asked to give way
+}
+
+// show notes what the znode of p says now. A revocation takes the place of the
+// label, so that stays as it was last known.
+func (p *Place) show(data []byte) {
+	if p.Revoked = string(data) == Revocation; !p.Revoked {
+		p.Label = string(data)
+	}
 }
 
 // maxReads is how many labels are read at a time, of those to be read for one
@@ -108,67 +115,12 @@ func place(ctx context.Context, c *coord.Client, dir, name string) (Place, error
 	if err != nil {
 		return Place{}, err
 	}
-	return Place{
+	p := Place{
 		Node:    name,
-		Label:   string(n.data),
 		Session: n.stat.EphemeralOwner,
 		Token:   coord.Token(n.stat.Czxid),
 		Since:   time.UnixMilli(n.stat.Ctime),
-	}, nil
-}
-
-// Watch follows who is in the queue of dir until ctx ends, as what face makes of
-// it. While the connection is down the stream says nothing new.
-func Watch[T any](ctx context.Context, c *coord.Client, op, dir string, face func([]Place) T) *events.Stream[T] {
-	out, p := events.NewStream[T]()
-	end := func(err error) { p.Close(&coord.Error{Op: op, Path: dir, Err: err}) }
-	if err := (Wish{Dir: dir}).check(); err != nil {
-		end(err)
-		return out
 	}
-	ok := c.Go(func(life context.Context) {
-		ctx, stop := context.WithCancelCause(ctx)
-		defer stop(nil)
-		defer context.AfterFunc(life, func() { stop(context.Cause(life)) })()
-		end(watchPlaces(ctx, c, dir, func(all []Place) { p.Publish(face(all)) }))
-	})
-	if !ok {
-		end(coord.ErrClosed)
-	}
-	return out
-}
-
-// watchPlaces calls publish with each new list of who is in the queue, until ctx
-// ends, and returns why it ended. Of those that it has read it reads none again.
-func watchPlaces(ctx context.Context, c *coord.Client, dir string, publish func([]Place)) error {
-	children := c.Watch(ctx, dir, events.Children)
-	known := make(map[string]Place)
-	var last []Place
-	first := true
-	for {
-		var snap events.Snapshot
-		select {
-		case snap = <-children.Updates():
-		case <-children.Done():
-			return children.Err()
-		}
-		if snap.Suspended {
-			continue
-		}
-		all, err := places(ctx, c, c.FullPath(dir), snap.Children, known)
-		if err != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return err
-		}
-		clear(known)
-		for _, p := range all {
-			known[p.Node] = p
-		}
-		if first || !slices.Equal(all, last) {
-			publish(all)
-		}
-		first, last = false, all
-	}
+	p.show(n.data)
+	return p, nil
 }

@@ -217,23 +217,17 @@ func (m *machine) place(line []contender) op {
 	case !ordered(line, me):
 		return m.leave(m.causes.exhausted)
 	}
-	var nearest contender
-	var n int
-	for _, c := range line[:i] {
-		if blocks(c.kind, me.kind) {
-			nearest = c
-			n++
-		}
-	}
+	ahead := blockers(line, i)
 	switch {
-	case n == 0:
+	case len(ahead) == 0:
 		return m.head()
 	case m.try:
 		return m.leave(m.causes.locked)
 	}
+	nearest := ahead[len(ahead)-1]
 	// A writer that goes may have become a reader in the same place. If that
 	// blocks us too, look again.
-	m.sole = n == 1 && (nearest.kind != write || !blocks(read, me.kind))
+	m.sole = len(ahead) == 1 && (nearest.kind != write || !blocks(read, me.kind))
 	// Following the nearest, and not the head, makes each release wake one.
 	m.state = waiting
 	return op{verb: watch, node: nearest.name}

@@ -111,3 +111,14 @@ func line(children []string) []contender {
 	})
 	return line
 }
+
+// blockers returns those in line for whom the i-th must wait.
+func blockers(line []contender, i int) []contender {
+	var all []contender
+	for _, c := range line[:i] {
+		if blocks(c.kind, line[i].kind) {
+			all = append(all, c)
+		}
+	}
+	return all
+}

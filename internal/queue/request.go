@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -53,13 +54,38 @@ func (d *driver) create() event {
 	return event{signal: refused, err: fmt.Errorf("%w: the directory is removed as soon as it is made", zk.ErrNoNode)}
 }
 
-// list reads who is in the queue.
+// list reads who is in the queue. A try has it read again as long as nobody
+// blocks it but what its own client is about to remove.
 func (d *driver) list(sync bool) event {
-	names, err := children(context.Background(), d.s, d.c.FullPath(d.Dir), sync)
-	if err != nil {
-		return event{signal: refused, err: err}
+	for {
+		ours := Stakes(d.c, d.Dir) // before the reading: what is over by then is not read any more
+		names, err := children(context.Background(), d.s, d.c.FullPath(d.Dir), sync)
+		if err != nil {
+			return event{signal: refused, err: err}
+		}
+		if !d.Try || !d.yielded(names, ours) {
+			return event{signal: listed, names: names}
+		}
 	}
-	return event{signal: listed, names: names}
+}
+
+// yielded waits until one of ours that blocks us is over, and reports whether one
+// is. It waits for none if others block us too.
+func (d *driver) yielded(names []string, ours []*Stake) bool {
+	line := line(names)
+	me := slices.IndexFunc(line, func(c contender) bool { return c.id == d.m.id })
+	if me < 0 {
+		return false
+	}
+	var last *Stake
+	for _, c := range blockers(line, me) {
+		i := slices.IndexFunc(ours, func(s *Stake) bool { return s.id == c.id && s.leaving() })
+		if i < 0 {
+			return false
+		}
+		last = ours[i]
+	}
+	return last != nil && last.Yields(d.k, d.s)
 }
 
 // children returns the names of dir's children, none if there is no dir.
