@@ -76,9 +76,21 @@ type Auth struct {
 	Credential []byte
 }
 
-// String and GoString keep the credential out of logs.
-func (a Auth) String() string   { return a.Scheme + ":(credential)" }
-func (a Auth) GoString() string { return a.String() }
+// String returns the scheme, and a word in place of the credential. So do the
+// other methods, for fmt, for encoding/json and its like, and for log/slog: however
+// an Auth or what contains it is printed, the credential is not. But fmt asks no
+// method of what is in an unexported field, or has a verb that go vet objects to,
+// which are %p and %w.
+func (a Auth) String() string { return a.Scheme + ":(credential)" }
+
+// Format implements [fmt.Formatter]: an Auth is formatted as its String is.
+func (a Auth) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), a.String()) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (a Auth) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// LogValue implements [slog.LogValuer].
+func (a Auth) LogValue() slog.Value { return slog.StringValue(a.String()) }
 
 const (
 	defaultTimeout = 10 * time.Second
