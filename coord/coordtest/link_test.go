@@ -233,8 +233,8 @@ func TestFrames(t *testing.T) {
 3> setData /root true
 3< event /root true
 4< setData /root true
-4> multi /root true
-5< multi /root true
+4> check /root true
+5< check /root true
 5> auth  true
 6< auth  true
 6> getChildren2 /none true
