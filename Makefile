@@ -30,12 +30,12 @@ check: ## formatting, vet, staticcheck, go.mod
 	go mod tidy -diff
 
 .PHONY: test
-test: ## all tests, with the race detector; installs Debian's zookeeper if it may
+test: ## all tests, with the race detector; installs servers for them if it may
 	@# The exit status is that of go test; the last line is for those who read no more.
 	@missing=$$(.ci/zookeeper) || exit; \
 	echo go test $(TESTFLAGS) ./...; \
 	go test $(TESTFLAGS) ./...; status=$$?; \
-	test -z "$$missing" || echo "REAL-SERVER TESTS WERE SKIPPED: $$missing"; \
+	test -z "$$missing" || echo "TESTS WERE SKIPPED, $$missing"; \
 	exit $$status
 
 .PHONY: stress
@@ -43,7 +43,7 @@ stress: ## long forms of the real-server tests, many rounds of the others
 	.ci/zookeeper
 	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) ./...
 	@# With the smallest margin between a loss and the next grant.
-	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -v -run NoOverlap ./lock | grep -E 'margin|^(ok|FAIL|---)'
+	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -v -run 'NoOverlap|IsolatedLeader' ./lock ./rwlock ./members | grep -E 'margin|^(ok|FAIL|---)'
 	@# Where no server is found its tests are skipped, which leaves those in bubbles.
 	@# The walk is long and has no chance in it.
 	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...

@@ -12,16 +12,44 @@ import (
 	"strings"
 )
 
-// configure chooses ports, makes the nodes and writes their files.
+// A seat is where a server listens.
+type seat struct {
+	host                     string
+	client, quorum, election int // ports
+}
+
+// seats chooses where the servers listen.
+func (e *Ensemble) seats(opts *Options) ([]seat, error) {
+	seats := make([]seat, opts.nodes())
+	if opts.namespaces() {
+		var err error
+		if e.net, err = newNetwork(len(seats)); err != nil {
+			return nil, err
+		}
+		for i := range seats {
+			seats[i] = seat{e.net.host(i), 2181, 2888, 3888}
+		}
+		return seats, nil
+	}
+	ports, err := freePorts(3 * len(seats))
+	if err != nil {
+		return nil, err
+	}
+	for i := range seats {
+		seats[i] = seat{"127.0.0.1", ports[3*i], ports[3*i+1], ports[3*i+2]}
+	}
+	return seats, nil
+}
+
+// configure makes the nodes and writes their files.
 func (e *Ensemble) configure(inst installation, opts *Options) error {
-	count := opts.nodes()
-	ports, err := freePorts(3 * count) // for clients, followers and elections
+	seats, err := e.seats(opts)
 	if err != nil {
 		return err
 	}
-	for i := range count {
+	for i, own := range seats {
 		n := &Node{
-			addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i])),
+			addr: net.JoinHostPort(own.host, strconv.Itoa(own.client)),
 			dir:  filepath.Join(e.dir, strconv.Itoa(i+1)),
 		}
 		e.nodes = append(e.nodes, n)
@@ -30,31 +58,25 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 			"initLimit":         "10",
 			"syncLimit":         "5",
 			"dataDir":           n.dir,
-			"clientPort":        strconv.Itoa(ports[i]),
-			"clientPortAddress": "127.0.0.1",
+			"clientPort":        strconv.Itoa(own.client),
+			"clientPortAddress": own.host,
 			"maxClientCnxns":    "0",
 
 			"admin.enableServer":     "false",
 			"4lw.commands.whitelist": "*",
 		}
-		if count > 1 {
-			for j := range count {
-				quorum := ports[count+j]
-				if opts.Lines && j != i {
-					l, err := newLine(i, j, quorum)
-					if err != nil {
-						return err
-					}
-					e.lines = append(e.lines, l)
-					quorum = l.port()
-				}
-				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("127.0.0.1:%d:%d", quorum, ports[2*count+j])
+		if len(seats) > 1 {
+			for j, s := range seats {
+				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("%s:%d:%d", s.host, s.quorum, s.election)
 			}
 		}
 		// Fast to start rather than fast in the long run. Without perf data,
 		// because a killed JVM leaves its file of them in /tmp.
-		n.java = []string{inst.java, "-cp", n.dir + ":" + inst.classpath,
-			"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"}
+		if e.net != nil {
+			n.java = enter(e.net.hosts[i])
+		}
+		n.java = append(n.java, inst.java, "-cp", n.dir+":"+inst.classpath,
+			"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 		if opts != nil {
 			maps.Copy(config, opts.Config)
 			n.java = append(n.java, opts.JVM...)

@@ -18,9 +18,9 @@ type Options struct {
 	// timeout is at least 2 and at most 20 ticks, and sessions expire at
 	// multiples of a tick. Zero means two seconds.
 	Tick time.Duration
-	// Lines has followers reach their leader over lines that Isolate can
-	// silence.
-	Lines bool
+	// Namespaces has each server run in a network namespace of its own, so that
+	// Isolate can cut it off from the others. That takes root.
+	Namespaces bool
 	// JVM is appended to the flags of java, so it overrides.
 	JVM []string
 	// Config is added to zoo.cfg and overrides what it says.
@@ -41,11 +41,13 @@ func (o *Options) tick() time.Duration {
 	return o.Tick
 }
 
+func (o *Options) namespaces() bool { return o != nil && o.Namespaces }
+
 // Ensemble is a set of servers that are started and stopped together.
 type Ensemble struct {
 	dir   string
 	nodes []*Node
-	lines []*line
+	net   *network // nil without Options.Namespaces
 }
 
 // Start starts servers and waits until all of them serve; ctx bounds that and
@@ -58,6 +60,11 @@ func Start(ctx context.Context, opts *Options) (*Ensemble, error) {
 	inst, err := find()
 	if err != nil {
 		return nil, err
+	}
+	if opts.namespaces() {
+		if err := separable(); err != nil {
+			return nil, err
+		}
 	}
 	for {
 		e, err := start(ctx, inst, opts)
@@ -102,8 +109,8 @@ func (e *Ensemble) Stop() {
 		killing.Go(n.Kill)
 	}
 	killing.Wait()
-	for _, l := range e.lines {
-		l.close()
+	if e.net != nil {
+		e.net.close()
 	}
 	_ = os.RemoveAll(e.dir) // at worst it stays in the directory for temporary files
 }

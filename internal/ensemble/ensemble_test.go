@@ -138,7 +138,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestFailedStart(t *testing.T) {
-	ensemble.Require(t)
+	ensemble.Require(t, nil)
 	t.Setenv("TMPDIR", t.TempDir())
 	for name, tc := range map[string]struct {
 		opts *ensemble.Options

@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -20,6 +21,22 @@ type installation struct {
 func Available() error {
 	_, err := find()
 	return err
+}
+
+// separable returns nil if servers can be put into network namespaces, else an
+// error that says why not. The script .ci/zookeeper tries the same things.
+func separable() error {
+	for _, command := range []string{"ip", "iptables", "nsenter", "unshare"} {
+		if _, err := exec.LookPath(command); err != nil {
+			return fmt.Errorf("servers cannot be isolated: %w", err)
+		}
+	}
+	// What it takes of rights, and of the kernel.
+	out, err := exec.Command("unshare", "--net", "iptables", "-A", "OUTPUT", "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("servers cannot be isolated: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 // find looks afresh at each call: it costs a few stats, and a test can change

@@ -1,6 +1,8 @@
 package ensemble
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -79,4 +81,22 @@ func (p *process) freeze() {
 // thaw lets a frozen child go on.
 func (p *process) thaw() {
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // fails only for a child that has ended
+}
+
+// newNamespace returns a new network namespace. It lasts while the file is open or
+// a process is in it.
+func newNamespace() (*os.File, error) {
+	cmd := exec.Command("cat") // until the end of its input
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid))
+	_ = input.Close()
+	_ = cmd.Wait() // it has served its purpose
+	return ns, err
 }

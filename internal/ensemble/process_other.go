@@ -4,6 +4,7 @@ package ensemble
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 )
 
@@ -22,3 +23,5 @@ func (p *process) ended() bool { return true }
 func (p *process) kill()       {}
 func (p *process) freeze()     {}
 func (p *process) thaw()       {}
+
+func newNamespace() (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -34,8 +35,23 @@ func processState(pid int) string {
 	return after[:1]
 }
 
+// linked tells whether there is a link of this name. None has the name "".
+func linked(name string) bool {
+	_, err := net.InterfaceByName(name)
+	return err == nil
+}
+
 func TestStopLeavesNothing(t *testing.T) {
-	e := ensemble.New(t, &ensemble.Options{Nodes: 3})
+	for _, namespaces := range []bool{false, true} {
+		t.Run(fmt.Sprintf("namespaces=%v", namespaces), func(t *testing.T) { stopLeavesNothing(t, namespaces) })
+	}
+}
+
+func stopLeavesNothing(t *testing.T, namespaces bool) {
+	e := ensemble.New(t, &ensemble.Options{Nodes: 3, Namespaces: namespaces})
+	if linked(e.Link()) != namespaces {
+		t.Errorf("link %q to the servers", e.Link())
+	}
 	e.Node(1).Freeze()
 	if s := processState(e.Node(1).Pid()); s != "T" {
 		t.Errorf("state of the frozen server: %q, want T", s)
@@ -52,6 +68,9 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(e.Dir()); !os.IsNotExist(err) {
 		t.Errorf("%s is still there: %v", e.Dir(), err)
+	}
+	if linked(e.Link()) {
+		t.Errorf("the link %s is still there", e.Link())
 	}
 }
 
@@ -75,7 +94,7 @@ func onEndingThread(f func(tid int)) {
 // The thread that forks is the parent that Pdeathsig goes by. The end of the
 // caller's thread must mean nothing to the server.
 func TestServerSurvivesThreadOfCaller(t *testing.T) {
-	ensemble.Require(t)
+	ensemble.Require(t, nil)
 	var e *ensemble.Ensemble
 	var err error
 	var thread int
@@ -98,10 +117,13 @@ func TestServerSurvivesThreadOfCaller(t *testing.T) {
 
 const orphanEnv = "ENSEMBLE_TEST_ORPHAN"
 
-// startAndHang starts servers, freezes one, prints their process ids and waits
-// to be killed, or for its own parent to be gone.
+// startAndHang starts servers, freezes one, prints their process ids and their
+// link, and waits to be killed, or for its own parent to be gone.
 func startAndHang() {
-	e, err := ensemble.Start(context.Background(), &ensemble.Options{Nodes: 3})
+	e, err := ensemble.Start(context.Background(), &ensemble.Options{
+		Nodes:      3,
+		Namespaces: os.Getenv(orphanEnv) == "true",
+	})
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -110,16 +132,23 @@ func startAndHang() {
 	for _, n := range e.Nodes() {
 		fmt.Println(n.Pid())
 	}
+	fmt.Println(e.Link())
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	os.Exit(1)
 }
 
 func TestKilledParentLeavesNoServer(t *testing.T) {
-	ensemble.Require(t)
+	for _, namespaces := range []bool{false, true} {
+		t.Run(fmt.Sprintf("namespaces=%v", namespaces), func(t *testing.T) { killedParentLeavesNoServer(t, namespaces) })
+	}
+}
+
+func killedParentLeavesNoServer(t *testing.T, namespaces bool) {
+	ensemble.Require(t, &ensemble.Options{Namespaces: namespaces})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	parent := exec.CommandContext(ctx, os.Args[0])
-	parent.Env = append(os.Environ(), orphanEnv+"=1", "TMPDIR="+t.TempDir())
+	parent.Env = append(os.Environ(), fmt.Sprint(orphanEnv, "=", namespaces), "TMPDIR="+t.TempDir())
 	stdin, err := parent.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -133,13 +162,19 @@ func TestKilledParentLeavesNoServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pids []int
-	for lines := bufio.NewScanner(stdout); len(pids) < 3 && lines.Scan(); {
+	lines := bufio.NewScanner(stdout)
+	for len(pids) < 3 && lines.Scan() {
 		var pid int
 		if _, err := fmt.Sscan(lines.Text(), &pid); err != nil {
 			t.Errorf("the parent says: %s", lines.Text())
 			break
 		}
 		pids = append(pids, pid)
+	}
+	lines.Scan()
+	link := lines.Text()
+	if linked(link) != namespaces {
+		t.Errorf("link %q to the servers", link)
 	}
 	for _, pid := range pids {
 		if !alive(pid) {
@@ -153,4 +188,5 @@ func TestKilledParentLeavesNoServer(t *testing.T) {
 	for _, pid := range pids {
 		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
 	}
+	eventually(t, "the link has gone", func() bool { return !linked(link) })
 }

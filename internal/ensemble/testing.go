@@ -15,7 +15,7 @@ const startTimeout = time.Minute
 // started, it skips the test, or fails it if $REQUIRE_ZOOKEEPER is not empty.
 func New(tb testing.TB, opts *Options) *Ensemble {
 	tb.Helper()
-	require(tb)
+	require(tb, opts)
 	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
 	defer cancel()
 	e, err := Start(ctx, opts)
@@ -26,10 +26,14 @@ func New(tb testing.TB, opts *Options) *Ensemble {
 	return e
 }
 
-// require ends the test unless a server can be started.
-func require(tb testing.TB) {
+// require ends the test unless servers with these options can be started.
+func require(tb testing.TB, opts *Options) {
 	tb.Helper()
-	switch err := Available(); {
+	err := Available()
+	if err == nil && opts.namespaces() {
+		err = separable()
+	}
+	switch {
 	case err == nil:
 	case os.Getenv("REQUIRE_ZOOKEEPER") != "":
 		tb.Fatalf("REQUIRE_ZOOKEEPER is set, but: %v", err)
@@ -51,7 +55,7 @@ var shared struct {
 // and leave it running. Like New, it skips or fails where there is no server.
 func Shared(tb testing.TB) *Ensemble {
 	tb.Helper()
-	require(tb)
+	require(tb, nil)
 	shared.Lock()
 	defer shared.Unlock()
 	if !shared.owned {

@@ -15,7 +15,7 @@ import (
 // A holder there is told before the next gets the lock, or is saved by another
 // server; in no case do two hold. (R2, R21.)
 func Leaderless(t *testing.T, s Subject) {
-	e := ensemble.New(t, &ensemble.Options{Nodes: 3, Lines: true})
+	e := ensemble.New(t, &ensemble.Options{Nodes: 3, Namespaces: true})
 	leader := func(w *World) (n *ensemble.Node) {
 		w.Eventually("a leader", func() bool { n = e.Leader(); return n != nil && len(e.Followers()) == 2 })
 		return n
@@ -29,7 +29,7 @@ func Leaderless(t *testing.T, s Subject) {
 			others := w.elsewhere(e, n)
 			w.operator = w.Dial(others, &coord.Options{}).Client
 			b := w.Dial(others, &coord.Options{SessionTimeout: T})
-			margin := w.partition(a, b, T, 0, func() func() { return e.Isolate(n) }, true)
+			margin := w.partition(a, b, T, 0, func() func() { return w.isolate(e, n, ensemble.Silence) }, true)
 			t.Logf("margin %v", margin.Round(time.Millisecond))
 		})
 	}
@@ -46,7 +46,7 @@ func Leaderless(t *testing.T, s Subject) {
 		w.operator = w.Dial(w.elsewhere(e, n), &coord.Options{}).Client
 		b := w.Dial(w.elsewhere(e, n), &coord.Options{})
 		ha, hb := w.Held(a), w.Behind(b, 2)
-		heal := e.Isolate(n)
+		heal := w.isolate(e, n, ensemble.Silence)
 		defer heal()
 		w.Eventually("left for another server", func() bool { return ha.Err() != nil || a.Conn().Server() != n.Addr() })
 		await(w, a, coord.Connected)
@@ -85,4 +85,12 @@ func (w *World) elsewhere(e *ensemble.Ensemble, n *ensemble.Node) (addrs []strin
 		}
 	}
 	return addrs
+}
+
+// isolate cuts n off from the other servers of e.
+func (w *World) isolate(e *ensemble.Ensemble, n *ensemble.Node, how ensemble.Isolation) (heal func()) {
+	w.Helper()
+	heal, err := e.Isolate(n, how)
+	must(w, err)
+	return heal
 }

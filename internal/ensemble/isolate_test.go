@@ -1,0 +1,64 @@
+//go:build linux
+
+package ensemble_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+)
+
+// A leader that is isolated is replaced by the others and does not know: for a while
+// there are two that say they lead, and clients reach both, but a write is done only
+// by the new one. Healed, the old one follows.
+func TestIsolate(t *testing.T) {
+	e := ensemble.New(t, &ensemble.Options{
+		Nodes:      3,
+		Tick:       500 * time.Millisecond,
+		Namespaces: true,
+		JVM:        []string{"-Dzookeeper.forceSync=no"},
+		Config:     map[string]string{"syncLimit": "8"}, // so the old leader leads for 4 s yet
+	})
+	for _, how := range []ensemble.Isolation{ensemble.Reset, ensemble.Restart} {
+		t.Run(string(how), func(t *testing.T) {
+			var old *ensemble.Node
+			eventually(t, "a leader and two followers", func() bool {
+				old = e.Leader()
+				return old != nil && len(e.Followers()) == 2
+			})
+			there := connect(t, []string{old.Addr()})
+			if _, _, err := there.Get("/"); err != nil {
+				t.Fatal(err)
+			}
+			heal, err := e.Isolate(old, how)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			eventually(t, "another leads", func() bool { l := e.Leader(); return l != nil && l != old })
+			t.Logf("another leads after %v", time.Since(began))
+			elsewhere := connect(t, []string{e.Leader().Addr()})
+			if _, err := elsewhere.Create("/"+string(how), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+				t.Errorf("a write by the new leader: %v", err)
+			}
+			if _, err := there.Sync("/"); err != nil {
+				t.Errorf("a sync by the old leader: %v", err)
+			}
+			if ok, _, err := there.Exists("/" + string(how)); ok || err != nil {
+				t.Errorf("the old leader knows what the new one has done: %v, %v", ok, err)
+			}
+			if _, err := there.Create("/none", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
+				t.Error("a write by the old leader")
+			}
+			heal()
+			eventually(t, "the old leader follows", func() bool { return slices.Contains(e.Followers(), old) })
+			if ok, _, err := elsewhere.Exists("/none"); ok || err != nil {
+				t.Errorf("what the old leader has not done: %v, %v", ok, err)
+			}
+		})
+	}
+}
