@@ -8,9 +8,10 @@ import (
 )
 
 // Client returns a client of the server that dials over a Link of its own. tb
-// closes both in its cleanup. opts may be nil; its Dial and TLS are not used. A client
-// that cannot connect fails the test.
-func (s *Server) Client(tb testing.TB, opts *coord.Options) *coord.Client {
+// closes both in its cleanup. opts may be nil; its Dial and TLS are not used. Where it
+// matters, to Isolate, servers are the addresses that the client knows. A client that
+// cannot connect fails the test.
+func (s *Server) Client(tb testing.TB, opts *coord.Options, servers ...string) *coord.Client {
 	tb.Helper()
 	l := s.Link()
 	tb.Cleanup(l.Close)
@@ -19,7 +20,10 @@ func (s *Server) Client(tb testing.TB, opts *coord.Options) *coord.Client {
 		o = *opts
 	}
 	o.Dial, o.TLS = l.Dial, nil
-	c, err := coord.Dial(context.Background(), []string{"coordtest:2181"}, &o)
+	if len(servers) == 0 {
+		servers = []string{"coordtest:2181"}
+	}
+	c, err := coord.Dial(context.Background(), servers, &o)
 	if err != nil {
 		tb.Fatalf("coordtest: %v", err)
 	}

@@ -23,7 +23,9 @@ func (s *Server) clock() {
 		var next time.Duration
 		if s.frozen == 0 && !s.closed {
 			now := s.now()
-			s.expireDue(now)
+			for _, r := range s.replicas() {
+				r.expireDue(now)
+			}
 			if now/reapEvery > reaped/reapEvery {
 				s.reap()
 				reaped = now
@@ -40,8 +42,10 @@ func (s *Server) clock() {
 // nextDue returns how long the clock may sleep, or 0 for ever.
 func (s *Server) nextDue(now time.Duration) time.Duration {
 	var due []time.Duration
-	for _, ss := range s.sessions {
-		due = append(due, ss.due-now)
+	for _, r := range s.replicas() {
+		for _, ss := range r.sessions {
+			due = append(due, ss.due-now)
+		}
 	}
 	if len(s.tree.containers) > 0 {
 		due = append(due, roundUp(now, reapEvery)-now)

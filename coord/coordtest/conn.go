@@ -13,6 +13,8 @@ const maxRequest = 0xfffff
 // A conn is one connection. The server's mutex guards its fields.
 type conn struct {
 	server  *Server
+	replica *replica // of the server at the other end
+	addr    string   // that was dialed
 	net     net.Conn
 	greeted bool
 	session *session // nil until greeted
@@ -23,17 +25,20 @@ type conn struct {
 	over bool       // nothing more is executed or sent; the writer ends after what is in out
 }
 
-// serve starts the two goroutines of a connection. It closes nc and reports
+// serve starts the two goroutines of a connection to addr. It closes nc and reports
 // false if the server is closed.
-func (s *Server) serve(nc net.Conn) bool {
+func (s *Server) serve(nc net.Conn, addr string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		nc.Close()
 		return false
 	}
-	c := &conn{server: s, net: nc, ids: []identity{local}, more: sync.NewCond(&s.mu)}
-	s.conns[c] = struct{}{}
+	c := &conn{server: s, replica: s.replica, addr: addr, net: nc, ids: []identity{local}, more: sync.NewCond(&s.mu)}
+	if s.stale != nil && addr == s.leader {
+		c.replica = s.stale
+	}
+	c.replica.conns[c] = struct{}{}
 	s.wg.Go(c.read)
 	s.wg.Go(c.write)
 	return true
@@ -101,7 +106,7 @@ func (c *conn) sendEvent(kind zk.EventType, path string) {
 func (c *conn) finish() {
 	c.over = true
 	c.more.Signal()
-	c.server.watches.drop(c)
+	c.replica.watches.drop(c)
 }
 
 // drop hangs up at once. Nothing that the client has sent and the server has
@@ -110,15 +115,15 @@ func (c *conn) drop() {
 	c.finish()
 	c.out = nil
 	c.net.Close()
-	delete(c.server.conns, c)
+	delete(c.replica.conns, c)
 }
 
 // receive executes one frame from the client.
 func (c *conn) receive(frame []byte) {
-	switch s := c.server; {
+	switch r := c.replica; {
 	case c.over:
 	case !c.greeted:
-		s.greet(c, frame)
+		r.greet(c, frame)
 	default:
 		d := &decoder{b: frame}
 		xid, op := d.int32(), opcode(d.int32())
@@ -127,8 +132,10 @@ func (c *conn) receive(frame []byte) {
 			return
 		}
 		if op != opAuth {
-			s.touch(c.session)
+			r.touch(c.session)
 		}
-		c.handle(xid, op, d)
+		if !c.waits(op) {
+			c.handle(xid, op, d)
+		}
 	}
 }

@@ -21,10 +21,21 @@
 // package's tests run the same scripts on both and compare what clients see,
 // down to the zxids.
 //
-// It does not do what needs an ensemble, disk or administration, nor
-// persistent watches, multiRead, getEphemerals, whoAmI and other later
-// additions that Go clients do not use: it answers that they are unimplemented.
-// It lists children in order, and knows no four-letter words.
+// It does not do what needs disk or administration, nor, but for one fault, what
+// needs an ensemble, nor persistent watches, multiRead, getEphemerals, whoAmI and
+// other later additions that Go clients do not use: it answers that they are
+// unimplemented. It lists children in order, and knows no four-letter words.
+//
+// # An isolated leader
+//
+// The fault is that of a leader which is cut off from the other servers, not from its
+// clients, and does not know. It goes on answering heartbeats, reads and syncs, while
+// the others have elected a new one and end the sessions that they do not hear:
+//
+//	a, b := s.Client(t, nil, "leader:2181"), s.Client(t, nil) // a knows no other server
+//	heal := s.Isolate("leader:2181")
+//
+// What the old leader answers is compared with real servers, too.
 //
 // # The link
 //

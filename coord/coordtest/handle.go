@@ -8,33 +8,33 @@ import (
 
 // handle executes one request and sends the reply, after the events that it caused.
 func (c *conn) handle(xid int32, o opcode, d *decoder) {
-	s := c.server
+	r := c.replica
 	switch o {
 	case opPing:
-		c.send(newReply(xidPing, s.tree.zxid, ok))
+		c.send(newReply(xidPing, r.tree.zxid, ok))
 	case opAuth:
 		c.auth(xid, d)
 	case opClose:
-		s.end(c.session)
-		c.send(newReply(xid, s.tree.zxid, ok))
+		r.end(c.session)
+		c.send(newReply(xid, r.tree.zxid, ok))
 		c.finish()
 	case opCreate, opCreate2, opCreateContainer, opCreateTTL, opDelete, opSetData, opSetACL, opCheck:
 		c.change(xid, o, d)
 	case opMulti:
 		c.multi(xid, d)
 	case opExists, opGetData, opGetACL, opGetChildren, opGetChildren2, opSync, opSetWatches, opSetWatches2:
-		e := newReply(xid, s.tree.zxid, ok)
+		e := newReply(xid, r.tree.zxid, ok)
 		result := c.look(o, d, e)
 		if d.bad {
 			result = errMarshalling
 		}
 		if result != ok {
-			e = newReply(xid, s.tree.zxid, result)
+			e = newReply(xid, r.tree.zxid, result)
 		}
 		c.send(e)
 	default:
 		if _, known := opNames[o]; known {
-			c.send(newReply(xid, s.tree.zxid, errUnimplemented))
+			c.send(newReply(xid, r.tree.zxid, errUnimplemented))
 			return
 		}
 		c.send(newReply(xid, -1, errUnimplemented))
@@ -61,16 +61,16 @@ func (c *conn) auth(xid int32, d *decoder) {
 
 // change executes a transaction of one op.
 func (c *conn) change(xid int32, o opcode, d *decoder) {
-	s := c.server
-	x := s.begin(c.session.id, c.ids)
+	r := c.replica
+	x := r.begin(c.session.id, c.ids)
 	req := decodeOp(o, d)
 	var res result
 	outcome := errMarshalling
 	if !d.bad {
 		res, outcome = x.apply(req)
 	}
-	s.commit(x)
-	e := newReply(xid, s.tree.zxid, outcome)
+	r.commit(x)
+	e := newReply(xid, r.tree.zxid, outcome)
 	if outcome == ok {
 		e.result(o, res)
 	}
@@ -92,25 +92,25 @@ func (e *encoder) result(o opcode, r result) {
 
 // multi executes all ops or none.
 func (c *conn) multi(xid int32, d *decoder) {
-	s := c.server
-	x := s.begin(c.session.id, c.ids)
+	r := c.replica
+	x := r.begin(c.session.id, c.ids)
 	ops := decodeMulti(d)
 	if d.bad {
-		c.send(newReply(xid, s.tree.zxid, errMarshalling))
+		c.send(newReply(xid, r.tree.zxid, errMarshalling))
 		return
 	}
 	var results []result
 	failed := ok
 	for _, o := range ops {
-		var r result
-		if r, failed = x.apply(o); failed != ok {
+		var res result
+		if res, failed = x.apply(o); failed != ok {
 			x.rollback()
 			break
 		}
-		results = append(results, r)
+		results = append(results, res)
 	}
-	s.commit(x)
-	e := newReply(xid, s.tree.zxid, ok) // the outcome is with the ops
+	r.commit(x)
+	e := newReply(xid, r.tree.zxid, ok) // the outcome is with the ops
 	for i, o := range ops {
 		if failed == ok {
 			e.multiHeader(o.code, false, 0)
@@ -162,7 +162,7 @@ func decodeMulti(d *decoder) []op {
 
 // look executes a request that changes nothing and writes its result to e.
 func (c *conn) look(o opcode, d *decoder, e *encoder) code {
-	t := c.server.tree
+	t := c.replica.tree
 	if o == opSetWatches || o == opSetWatches2 {
 		return c.rearm(o, d)
 	}
@@ -184,7 +184,7 @@ func (c *conn) look(o opcode, d *decoder, e *encoder) code {
 			return errBadArguments
 		}
 		if watch {
-			c.server.watches.arm(c, watchKey{path, false})
+			c.replica.watches.arm(c, watchKey{path, false})
 		}
 		n := t.find(path)
 		if n == nil {
@@ -202,7 +202,7 @@ func (c *conn) look(o opcode, d *decoder, e *encoder) code {
 		return failed
 	}
 	if watch {
-		c.server.watches.arm(c, watchKey{path, o != opGetData})
+		c.replica.watches.arm(c, watchKey{path, o != opGetData})
 	}
 	switch o {
 	case opGetData:
@@ -238,7 +238,7 @@ func (c *conn) rearm(o opcode, d *decoder) code {
 	if d.bad {
 		return errMarshalling
 	}
-	t, w := c.server.tree, c.server.watches
+	t, w := c.replica.tree, c.replica.watches
 	for _, path := range data {
 		switch n := t.find(path); {
 		case n == nil:

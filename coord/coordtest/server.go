@@ -28,13 +28,11 @@ type Server struct {
 	mu       sync.Mutex // guards everything below, and the conns' own fields
 	closed   bool
 	listener net.Listener
-	tree     *tree
-	watches  *watches
-	conns    map[*conn]struct{}
-	sessions map[int64]*session
-	last     int64 // newest session
-	frozen   int   // Freezes not yet thawed
-	held     []func()
+	*replica
+	stale  *replica // of the leader that is isolated, if one is
+	leader string   // its address
+	frozen int      // Freezes not yet thawed
+	held   []func()
 }
 
 // NewServer returns a server that tb closes in its cleanup. It listens on no
@@ -62,16 +60,12 @@ func Start() (*Server, error) {
 
 func newServer() *Server {
 	s := &Server{
-		fatal:    func(string, ...any) {},
-		start:    time.Now(),
-		kick:     make(chan struct{}, 1),
-		done:     make(chan struct{}),
-		tree:     newTree(),
-		watches:  newWatches(),
-		conns:    make(map[*conn]struct{}),
-		sessions: make(map[int64]*session),
-		last:     1 << 56, // as real ids are: large, and with the server's own id in front
+		fatal: func(string, ...any) {},
+		start: time.Now(),
+		kick:  make(chan struct{}, 1),
+		done:  make(chan struct{}),
 	}
+	s.replica = newReplica(s)
 	s.wg.Go(s.clock)
 	return s
 }
@@ -86,8 +80,10 @@ func (s *Server) Close() {
 		if s.listener != nil {
 			s.listener.Close()
 		}
-		for c := range s.conns {
-			c.drop()
+		for _, r := range s.replicas() {
+			for c := range r.conns {
+				c.drop()
+			}
 		}
 		s.held = nil
 	}
@@ -125,21 +121,21 @@ func (s *Server) listen() error {
 			if err != nil {
 				return // closed
 			}
-			s.serve(nc)
+			s.serve(nc, l.Addr().String())
 		}
 	})
 	return nil
 }
 
-// Dial returns a connection to the server, in memory; network and addr do not
-// matter. It fails only if the server is closed or ctx has ended. The caller
+// Dial returns a connection to the server, in memory; network does not matter, and
+// addr only to Isolate. It fails only if the server is closed or ctx has ended. The caller
 // closes the connection.
 func (s *Server) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	client, server := net.Pipe()
-	if !s.serve(server) {
+	if !s.serve(server, addr) {
 		client.Close()
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errClosed}
 	}
@@ -179,7 +175,9 @@ func (s *Server) Freeze() (thaw func()) {
 		if s.frozen--; s.frozen > 0 || s.closed {
 			return
 		}
-		s.expireDue(s.now())
+		for _, r := range s.replicas() {
+			r.expireDue(s.now())
+		}
 		held := s.held
 		s.held = nil
 		for _, f := range held {
@@ -242,29 +240,4 @@ func (s *Server) Reap() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.do(s.reap)
-}
-
-func (s *Server) reap() {
-	for _, path := range slices.Sorted(maps.Keys(s.tree.containers)) {
-		if n := s.tree.nodes[path]; n.stat.Cversion != 0 && len(n.children) == 0 {
-			x := s.begin(0, nil)
-			x.remove(path)
-			s.commit(x)
-		}
-	}
-}
-
-// begin starts a transaction on behalf of a session.
-func (s *Server) begin(session int64, ids []identity) *txn {
-	return s.tree.begin(session, ids, time.Now().UnixMilli())
-}
-
-// commit sends the events of a transaction.
-func (s *Server) commit(x *txn) {
-	for _, ch := range x.changes {
-		s.watches.fire(ch)
-		if _, found := s.tree.containers[ch.path]; found {
-			s.wake() // it is perhaps the first one
-		}
-	}
 }

@@ -22,11 +22,12 @@ type session struct {
 	password [16]byte
 	timeout  time.Duration
 	due      time.Duration // when it expires, by Server.now
-	conn     *conn         // the newest one, even if that has ended
+	conn     *conn         // the newest one, even if that has ended; nil if the servers have not met it
+	stuck    bool          // a request of it waits for a quorum that is out of reach, and so do all behind it
 }
 
 // touch puts off the session's expiry.
-func (s *Server) touch(ss *session) { ss.due = roundUp(s.now()+ss.timeout, tick) }
+func (r *replica) touch(ss *session) { ss.due = roundUp(r.server.now()+ss.timeout, tick) }
 
 // roundUp returns the next multiple of unit after d.
 func roundUp(d, unit time.Duration) time.Duration { return (d/unit + 1) * unit }
@@ -52,19 +53,23 @@ func decodeGreeting(d *decoder) greeting {
 }
 
 // greet opens or resumes the session of a connection.
-func (s *Server) greet(c *conn, frame []byte) {
+func (r *replica) greet(c *conn, frame []byte) {
 	d := &decoder{b: frame}
 	g := decodeGreeting(d)
-	if d.bad || g.zxid > s.tree.zxid { // from the future: another server knows more
+	if d.bad || g.zxid > r.tree.zxid { // from the future: another server knows more
 		c.drop()
 		return
 	}
 	timeout := min(max(g.timeout, minTimeout), maxTimeout)
+	if g.session == 0 && r.isolated { // which takes a quorum
+		c.greeted, c.session = true, &session{stuck: true}
+		return
+	}
 	var ss *session
 	if g.session == 0 {
-		ss = s.open()
+		ss = r.open()
 	} else {
-		ss = s.resume(g)
+		ss = r.resume(g)
 	}
 	c.greeted = true
 	e := newFrame()
@@ -75,8 +80,8 @@ func (s *Server) greet(c *conn, frame []byte) {
 		e.bytes(make([]byte, 16))
 	} else {
 		ss.timeout, ss.conn, c.session = timeout, c, ss
-		s.touch(ss)
-		s.wake()
+		r.touch(ss)
+		r.server.wake()
 		e.int32(int32(timeout / time.Millisecond))
 		e.int64(ss.id)
 		e.bytes(ss.password[:])
@@ -90,49 +95,61 @@ func (s *Server) greet(c *conn, frame []byte) {
 	}
 }
 
-func (s *Server) open() *session {
-	s.tree.zxid++ // a transaction, too
-	s.last++
-	ss := &session{id: s.last}
+func (r *replica) open() *session {
+	r.tree.zxid++ // a transaction, too
+	r.last++
+	ss := &session{id: r.last}
 	rand.Read(ss.password[:]) // never fails
-	s.sessions[ss.id] = ss
+	r.sessions[ss.id] = ss
 	return ss
 }
 
 // resume returns the session that a client wants to go on with, or nil. Even if
 // the password is wrong the session's present connection ends: the real server
 // checks it too late, too.
-func (s *Server) resume(g greeting) *session {
-	ss := s.sessions[g.session]
+func (r *replica) resume(g greeting) *session {
+	ss := r.sessions[g.session]
 	if ss == nil {
 		return nil
 	}
-	ss.conn.drop()
+	ss.hangUp()
 	if subtle.ConstantTimeCompare(ss.password[:], g.password) == 0 {
 		return nil
 	}
 	return ss
 }
 
+// hangUp drops the session's connection.
+func (ss *session) hangUp() {
+	if ss.conn != nil {
+		ss.conn.drop()
+	}
+}
+
 // expireDue ends the sessions whose time has come.
-func (s *Server) expireDue(now time.Duration) {
-	for _, id := range slices.Sorted(maps.Keys(s.sessions)) {
-		if ss := s.sessions[id]; ss.due <= now {
-			s.expire(ss)
+func (r *replica) expireDue(now time.Duration) {
+	for _, id := range slices.Sorted(maps.Keys(r.sessions)) {
+		if ss := r.sessions[id]; ss.due <= now {
+			r.expire(ss)
 		}
 	}
 }
 
-// expire ends a session and its connection.
-func (s *Server) expire(ss *session) {
-	ss.conn.drop()
-	s.end(ss)
+// expire ends a session and its connection. Without a quorum it only begins to.
+func (r *replica) expire(ss *session) {
+	if r.isolated {
+		ss.stuck = true
+		delete(r.sessions, ss.id)
+		return
+	}
+	ss.hangUp()
+	r.end(ss)
 }
 
 // end ends a session: its ephemeral nodes go with it.
-func (s *Server) end(ss *session) {
-	delete(s.sessions, ss.id)
-	x := s.begin(ss.id, nil)
+func (r *replica) end(ss *session) {
+	delete(r.sessions, ss.id)
+	x := r.begin(ss.id, nil)
 	x.end()
-	s.commit(x)
+	r.commit(x)
 }

@@ -64,6 +64,25 @@ func newTree() *tree {
 	return t
 }
 
+// clone returns a copy of t.
+func (t *tree) clone() *tree {
+	c := &tree{
+		zxid:       t.zxid,
+		nodes:      make(map[string]*node, len(t.nodes)),
+		ephemerals: make(map[int64]map[string]struct{}, len(t.ephemerals)),
+		containers: maps.Clone(t.containers),
+	}
+	for path, n := range t.nodes {
+		copied := *n
+		copied.children = maps.Clone(n.children)
+		c.nodes[path] = &copied
+	}
+	for session, paths := range t.ephemerals {
+		c.ephemerals[session] = maps.Clone(paths)
+	}
+	return c
+}
+
 // attach puts n at path. The parent exists and path is free.
 func (t *tree) attach(path string, n *node) {
 	dir, name := split(path)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -50,10 +51,14 @@ func must(t testing.TB, err error) {
 
 func (w *world) printf(format string, args ...any) { fmt.Fprintf(&w.log, format+"\n", args...) }
 
-// zxid tells a zxid as a distance from the script's beginning.
+// zxid tells a zxid as a distance from the script's beginning, or from that of a later
+// epoch.
 func (w *world) zxid(z int64) string {
 	if z <= 0 {
 		return fmt.Sprint(z)
+	}
+	if later := z>>32 - w.zxid0>>32; later > 0 {
+		return fmt.Sprintf("%+d epoch %+d", later, z&math.MaxUint32)
 	}
 	return fmt.Sprintf("%+d", z-w.zxid0)
 }
@@ -288,14 +293,4 @@ func (r *raw) expect(what string) {
 	}
 	r.w.printf("%s: xid %d, zxid %s, error %d, and %d bytes", what, int32(binary.BigEndian.Uint32(b)),
 		r.w.zxid(int64(binary.BigEndian.Uint64(b[4:]))), int32(binary.BigEndian.Uint32(b[12:])), len(b)-16)
-}
-
-// expectEnd waits for the server to hang up after a close. A real one sometimes
-// finds the time to say of a request that came behind it that its session is over.
-func (r *raw) expectEnd(what string) {
-	b, err := r.receive()
-	if err == nil && len(b) == 16 && int32(binary.BigEndian.Uint32(b[12:])) == -112 {
-		_, err = r.receive()
-	}
-	r.w.printf("%s: %v", what, err)
 }

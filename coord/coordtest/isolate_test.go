@@ -1,0 +1,217 @@
+package coordtest_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+)
+
+// soon is like ask, but does not wait for long.
+func (r *raw) soon(what string, fields ...any) {
+	r.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+	r.ask(what, fields...)
+	r.SetReadDeadline(time.Now().Add(time.Minute))
+}
+
+// scriptIsolated is run against the leader of three servers, which link leads to,
+// and the others, which rest leads to. isolate cuts the leader off, and returns when
+// the others serve without it.
+func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())) {
+	leader := w.link
+	at := func(l *coordtest.Link) *raw {
+		w.link = l
+		r := w.raw()
+		r.SetDeadline(time.Now().Add(time.Minute))
+		return r
+	}
+	session := func(l *coordtest.Link, timeout int32) (*raw, int64, []byte) {
+		r := at(l)
+		id, password := r.greet(0, timeout, 0, nil)
+		return r, id, password
+	}
+	none := make([]byte, 16)
+	create := func(path string, flags int32) []any {
+		return []any{opCreate, w.root + path, []byte{}, int32(1), int32(31), worldScheme, "anyone", flags}
+	}
+	request := func(xid int32, fields ...any) []any { return append([]any{xid}, fields...) }
+	exists := func(path string) []any { return []any{int32(3), w.root + path, true} }
+	ping := []any{int32(-2), int32(11)}
+	sync := []any{int32(9), "/"}
+
+	reader, readerID, readerPassword := session(leader, 40000)
+	reader.ask("ephemeral", request(1, create("/e", 1)...)...)
+	writer, writerID, writerPassword := session(leader, 40000)
+	other, _, _ := session(leader, 40000)
+	_, briefID, briefPassword := session(leader, 4000)
+	_, restID, restPassword := session(rest, 40000)
+	heal := isolate()
+	defer heal()
+
+	there, _, _ := session(rest, 40000)
+	there.ask("a write elsewhere", request(1, create("/news", 0)...)...)
+	reader.ask("exists", request(2, exists("/news")...)...)
+	reader.ask("sync", request(3, sync...)...)
+	reader.ask("ping", ping...)
+	resumed := at(leader)
+	resumed.greet(0, 40000, readerID, readerPassword)
+	reader.expect("the old connection")
+	resumed.ask("exists in the resumed session", request(2, exists("/e")...)...)
+	at(leader).greet(0, 40000, restID, restPassword)
+	at(leader).greet(0, 40000, restID, none)
+	at(leader).greet(1<<62, 40000, writerID, writerPassword)
+
+	writer.soon("a write", request(1, create("/lost", 0)...)...)
+	writer.soon("exists behind it", request(2, exists("/e")...)...)
+	writer.soon("sync behind it", request(3, sync...)...)
+	writer.soon("ping behind it", ping...)
+	writer.soon("credentials behind it", int32(-4), int32(100), int32(0), "digest", []byte("a:b"))
+	other.soon("exists of another", request(1, exists("/e")...)...)
+	other.soon("sync of another", request(2, sync...)...)
+	other.soon("ping of another", ping...)
+	resumed = at(leader)
+	resumed.greet(0, 40000, writerID, writerPassword)
+	resumed.soon("exists in the resumed session", request(1, exists("/e")...)...)
+	resumed.soon("ping in the resumed session", ping...)
+	other.soon("a write that fails", request(3, opDelete, w.root+"/none", int32(-1))...)
+	other.soon("ping behind it", ping...)
+	fresh := at(leader)
+	fresh.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+	fresh.greet(0, 40000, 0, nil)
+	<-time.After(4 * time.Second)
+	at(leader).greet(0, 40000, briefID, briefPassword)
+
+	heal()
+	_, err := other.receive()
+	w.printf("healed: %v", err)
+	there.ask("what was lost", request(2, exists("/lost")...)...)
+}
+
+// An isolated leader of this package answers what a real one answers, and nothing else;
+// what it leaves unanswered is not done, and the others go on without it.
+func TestIsolated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := coordtest.NewServer(t)
+		to := func(addr string) *coordtest.Link {
+			l := coordtest.NewLink(func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return s.Dial(ctx, network, addr)
+			})
+			t.Cleanup(l.Close)
+			return l
+		}
+		w := newWorld(t, s.Dial, "/isolated")
+		w.link = to("leader:2181")
+		scriptIsolated(w, to("others:2181"), func() func() { return s.Isolate("leader:2181") })
+		compare(t, "isolated", w.log.String())
+	})
+}
+
+// TestIsolatedReal shows that the transcript is what real servers do.
+func TestIsolatedReal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
+	e := ensemble.New(t, &ensemble.Options{
+		Nodes:      3,
+		Namespaces: true,
+		Config:     map[string]string{"syncLimit": "20"}, // ticks for which the leader does not know
+	})
+	to := func(addr string) *coordtest.Link {
+		l := coordtest.NewLink(func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		})
+		t.Cleanup(l.Close)
+		return l
+	}
+	old := e.Leader()
+	w := newWorld(t, to(old.Addr()).Dial, "/isolated")
+	w.link = to(old.Addr())
+	scriptIsolated(w, to(e.Followers()[0].Addr()), func() func() {
+		heal, err := e.Isolate(old, ensemble.Reset)
+		must(t, err)
+		deadline := time.Now().Add(time.Minute)
+		for e.Leader() == old {
+			if time.Now().After(deadline) {
+				t.Fatal("no other leader after a minute")
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		must(t, e.WaitServing(t.Context()))
+		return heal
+	})
+	if *update {
+		must(t, os.WriteFile(transcript("isolated"), []byte(w.log.String()), 0o666))
+		return
+	}
+	compare(t, "isolated", w.log.String())
+}
+
+// The others end a session that they do not hear, its timeout after they have taken
+// over, and let a client go on that comes to them in time. Neither side sees what
+// happens on the other.
+func TestIsolatedSides(t *testing.T) {
+	bubble(t, func(t *testing.T, s *coordtest.Server, w *world) {
+		const T = 4 * time.Second
+		options := &coord.Options{SessionTimeout: T}
+		there, both, elsewhere := s.Client(t, options, "leader:2181"), s.Client(t, options, "leader:2181", "others:2181"), s.Client(t, nil)
+		for both.Conn().Server() != "leader:2181" {
+			s.LinkOf(both).Reset()
+			time.Sleep(time.Second)
+		}
+		for _, c := range []*coord.Client{there, both} {
+			must(t, ephemeral(c, fmt.Sprintf("/root/%d", c.Session().ID())))
+		}
+		old, moved := there.Session(), both.Session()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		seen := there.Watch(ctx, "/root/news", event.Presence)
+		<-seen.Updates()
+
+		began := time.Now()
+		heal := s.Isolate("leader:2181")
+		defer heal()
+		time.Sleep(time.Second)
+		must(t, ephemeral(elsewhere, "/root/news"))
+		for both.Conn().Server() == "leader:2181" {
+			s.LinkOf(both).Reset()
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Until(began.Add(T)))
+		equal(t, "the session of the one who stays, in time", slices.Contains(s.Sessions(), old.ID()), true)
+		time.Sleep(2*time.Second + 1) // a tick
+		equal(t, "the session of the one who stays", slices.Contains(s.Sessions(), old.ID()), false)
+		equal(t, "the session of the one who came", slices.Contains(s.Sessions(), moved.ID()), true)
+		equal(t, "znode of the session that is over", strings.Contains(s.Tree(), fmt.Sprint(old.ID())), false)
+		select {
+		case snap := <-seen.Updates():
+			t.Errorf("heard of %+v", snap)
+		default:
+		}
+		equal(t, "watches of the others", s.Watches(), 0)
+
+		heal()
+		heal()
+		<-old.Over()
+		for snap := range seen.All() {
+			if snap.Exists { // in the next session
+				break
+			}
+		}
+	})
+}
+
+func ephemeral(c *coord.Client, path string) error {
+	_, err := c.Conn().Create(path, nil, zk.FlagEphemeral, open)
+	return err
+}
