@@ -35,6 +35,9 @@ type Subject struct {
 	// Then, if not nil, is done with a hold as soon as it is held, so that what a
 	// scenario says of a holder is said of one with which that was done.
 	Then func(h *coord.Hold) error
+	// Contend, if not nil, acquires for one who finds dir held, and returns when it is
+	// acquired: for what does not wait by itself.
+	Contend func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
 	// Cycles is how many [Limits] goes through; zero means 10,000.
 	Cycles int
 }
