@@ -45,3 +45,11 @@ func TestDo(t *testing.T) { locktest.Do(t, mutex) }
 func TestPermissions(t *testing.T) { locktest.Permissions(t, mutex) }
 
 func TestWire(t *testing.T) { locktest.Wire(t, mutex) }
+
+func TestIsolatedLeader(t *testing.T) { locktest.IsolatedLeader(t, mutex, unqueued) }
+
+func TestIsolatedPhases(t *testing.T) {
+	for _, s := range []locktest.Subject{mutex, unqueued} {
+		t.Run(s.Name, func(t *testing.T) { locktest.IsolatedPhases(t, s) })
+	}
+}

@@ -126,6 +126,17 @@ func TestFaults(t *testing.T) {
 
 func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, subjects()[downgraded]) }
 
+func TestIsolatedLeader(t *testing.T) {
+	all := subjects()
+	locktest.IsolatedLeader(t, all[writer], all[downgraded])
+}
+
+func TestIsolatedPhases(t *testing.T) {
+	for _, s := range subjects() {
+		t.Run(s.Name, func(t *testing.T) { locktest.IsolatedPhases(t, s) })
+	}
+}
+
 func TestNoFalseLoss(t *testing.T) {
 	if !locktest.Stress {
 		t.Skip("a matter of the session, which the mutex is tested for: make stress runs it")
