@@ -28,13 +28,13 @@ func Available() error {
 func separable() error {
 	for _, command := range []string{"ip", "iptables", "nsenter", "unshare"} {
 		if _, err := exec.LookPath(command); err != nil {
-			return fmt.Errorf("no network namespaces: %w", err)
+			return fmt.Errorf("servers cannot be isolated: %w", err)
 		}
 	}
 	// What it takes of rights, and of the kernel.
 	out, err := exec.Command("unshare", "--net", "iptables", "-A", "OUTPUT", "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("no network namespaces: %w: %s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("servers cannot be isolated: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return nil
 }
@@ -61,8 +61,7 @@ func find() (installation, error) {
 	if _, err := os.Stat(jar); err != nil {
 		return installation{}, fmt.Errorf("no ZooKeeper: %w", err)
 	}
-	// The manifest of Debian's zookeeper.jar names all it needs but a logger, and
-	// a part of what it takes to serve over TLS. Without a logger a server dies
-	// silently.
-	return installation{java, jar + ":" + filepath.Join(dir, "slf4j-simple.jar") + ":" + filepath.Join(dir, "netty-codec.jar")}, nil
+	// The manifest of Debian's zookeeper.jar names all it needs but a logger.
+	// Without one a server dies silently.
+	return installation{java, jar + ":" + filepath.Join(dir, "slf4j-simple.jar")}, nil
 }

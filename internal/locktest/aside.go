@@ -114,7 +114,7 @@ type reporter struct{ ensemble.Runner }
 func (r reporter) Run() int {
 	code := r.Runner.Run()
 	if margins.runs > 0 {
-		fmt.Fprintf(os.Stderr, "no overlap in %d partitions; smallest margin %v\n", margins.runs, margins.least.Round(time.Millisecond))
+		fmt.Fprintf(os.Stderr, "smallest margin in %d partitions: %v\n", margins.runs, margins.least.Round(time.Millisecond))
 	}
 	return code
 }
