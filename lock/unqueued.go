@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -118,7 +119,7 @@ func (u *Unqueued) Holder(ctx context.Context) (Contender, bool, error) {
 // labelOf returns the label of the holder with this token, which its second znode
 // has too, empty if there is none to be read.
 func (u *Unqueued) labelOf(ctx context.Context, token coord.Token) (string, error) {
-	dir := u.c.FullPath(u.name) + guardSuffix
+	dir := u.c.FullPath(u.name) + claim.Suffix
 	names, err := coord.Read(ctx, u.c, func(conn *zk.Conn) ([]string, error) {
 		names, _, err := conn.Children(dir)
 		return names, err
@@ -127,7 +128,7 @@ func (u *Unqueued) labelOf(ctx context.Context, token coord.Token) (string, erro
 		return "", err
 	}
 	for _, name := range names {
-		if !claim.Names(name) {
+		if !strings.HasPrefix(name, claim.Prefix) {
 			continue
 		}
 		n, err := u.get(ctx, dir+"/"+name)

@@ -12,9 +12,6 @@ import (
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
-// guardSuffix follows the lock's path in that of the directory of the second znodes.
-const guardSuffix = "-guard"
-
 // An answer is what became of a request.
 type answer struct {
 	token int64 // of the transaction that made what is there; zero if nothing is, or nothing of ours
@@ -27,7 +24,7 @@ var background = context.Background()
 // claim returns what an attempt in session s begins with: no znodes yet.
 func (u *Unqueued) claim(s *coord.Session) *claim.Claim {
 	path := u.c.FullPath(u.name)
-	return claim.New(u.c, s, path, path+guardSuffix)
+	return claim.New(u.c, s, path, path+claim.Suffix, []byte(u.label))
 }
 
 // take makes our two znodes, unless another's is at the path, and returns their
@@ -35,7 +32,7 @@ func (u *Unqueued) claim(s *coord.Session) *claim.Claim {
 func (a *attempt) take() answer {
 	for {
 		former := queue.Stakes(a.c, a.name) // before the asking: what is over by then is not in the way
-		err := a.znodes.Take(a.k.Context(), []byte(a.label), []byte(a.label), nil)
+		err := a.znodes.Take(a.k.Context(), []byte(a.label), nil)
 		switch {
 		case errors.Is(err, zk.ErrNodeExists) && a.try && a.yielded(former):
 			continue // it may have been theirs

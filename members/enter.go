@@ -92,7 +92,7 @@ func (st *stay) create(ctx context.Context, replace bool) error {
 		if replace {
 			former = &st.stat
 		}
-		err := st.claim.Take(ctx, data, nil, former)
+		err := st.claim.Take(ctx, data, former)
 		if _, refused := err.(claim.OwnError); !refused { // one within may be of ctx's cause
 			return err
 		}

@@ -99,7 +99,7 @@ func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells 
 	st.full = g.c.FullPath(st.path)
 	st.guards = g.guards(id)
 	if guarded && st.guards != "" {
-		st.claim = claim.New(g.c, s, st.full, st.guards)
+		st.claim = claim.New(g.c, s, st.full, st.guards, nil)
 	}
 	// So who waits for the Hold is told of the end of ctx before st can be.
 	defer context.AfterFunc(seeking, func() { k.GiveUp(context.Cause(seeking)) })()

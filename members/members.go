@@ -29,6 +29,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/claim"
 	"github.com/zkcoord/zkcoord/internal/subtree"
 )
 
@@ -164,7 +165,7 @@ func (g *Group) guards(id string) string {
 	if g.dir == "/" {
 		return ""
 	}
-	return g.c.FullPath(coord.Child(g.dir+"-guard", id))
+	return g.c.FullPath(coord.Child(g.dir+claim.Suffix, id))
 }
 
 // check reports what is wrong with an ID, or with the directory.

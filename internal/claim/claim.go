@@ -40,23 +40,26 @@ type Claim struct {
 	path  string // what others want as well
 	dir   string // in which each holder has a name of its own
 	own   string // ours; nobody else ever has it
+	label []byte // the data of own
 	token int64  // the transaction that made path and own; zero if they are not there, or not known to be
 }
 
 // New returns a claim to a path, with the directory that belongs to it. Both are
-// full paths. It asks for nothing yet.
-func New(c *coord.Client, s *coord.Session, path, dir string) *Claim {
-	return &Claim{c: c, s: s, path: path, dir: dir, own: newName(dir)}
+// full paths. The label is for whoever looks at the second znode. New asks for
+// nothing yet.
+func New(c *coord.Client, s *coord.Session, path, dir string, label []byte) *Claim {
+	return &Claim{c: c, s: s, path: path, dir: dir, own: newName(dir), label: label}
 }
 
-// prefix begins the names of holders in a directory; other children are none of
+// Suffix makes of the path of a znode, or of a directory of such, the path of the
+// directory beside it that is for the names of holders.
+const Suffix = "-guard"
+
+// Prefix begins the names of holders in a directory; other children are none of
 // ours.
-const prefix = "holder-"
+const Prefix = "holder-"
 
-// Names reports whether a child of a directory of own names is one.
-func Names(child string) bool { return strings.HasPrefix(child, prefix) }
-
-func newName(dir string) string { return dir + "/" + prefix + rand.Text() }
+func newName(dir string) string { return dir + "/" + Prefix + rand.Text() }
 
 // Own returns the path of our own name.
 func (c *Claim) Own() string { return c.own }
@@ -84,15 +87,15 @@ const ourVersion = 1
 // background is the context of all requests. They end with the session.
 var background = context.Background()
 
-// Take makes our two znodes, the one at the path with data and the one with our own
-// name with label, and returns when no earlier holder can do harm any more: to do
-// anything under its guard, or to remove what is at the path, takes its own name. If
-// another's is at the path the error is zk.ErrNodeExists. If former is not nil, the one that it is the Stat of is replaced
+// Take makes our two znodes, the one at the path with data, and returns when no
+// earlier holder can do harm any more: to do anything under its guard, or to remove
+// what is at the path, takes its own name. If another's is at the path the error is
+// zk.ErrNodeExists. If former is not nil, the one that it is the Stat of is replaced
 // in the same transaction, and if that has gone or changed the error is
 // zk.ErrNodeExists as well.
 //
 // ctx ends the trying. What is there after an error Remove removes.
-func (c *Claim) Take(ctx context.Context, data, label []byte, former *zk.Stat) error {
+func (c *Claim) Take(ctx context.Context, data []byte, former *zk.Stat) error {
 	var ops []any
 	if former != nil {
 		ops = append(ops, &zk.DeleteRequest{Path: c.path, Version: former.Version})
@@ -100,7 +103,7 @@ func (c *Claim) Take(ctx context.Context, data, label []byte, former *zk.Stat) e
 	ops = append(ops,
 		&zk.CreateRequest{Path: c.path, Acl: c.c.ACL(), Flags: zk.FlagEphemeral},
 		&zk.SetDataRequest{Path: c.path, Data: data, Version: ourVersion - 1},
-		&zk.CreateRequest{Path: c.own, Data: label, Acl: c.c.ACL(), Flags: zk.FlagEphemeral},
+		&zk.CreateRequest{Path: c.own, Data: c.label, Acl: c.c.ACL(), Flags: zk.FlagEphemeral},
 		// This makes the answer tell the id of the transaction, and how many
 		// children there are: so a path that is free costs one request.
 		&zk.SetDataRequest{Path: c.dir, Data: []byte{}, Version: -1},
@@ -191,7 +194,7 @@ func Clear(s *coord.Session, dir string, token int64) error {
 		return err
 	}
 	for _, name := range names {
-		if !Names(name) {
+		if !strings.HasPrefix(name, Prefix) {
 			continue
 		}
 		node := dir + "/" + name

@@ -57,7 +57,7 @@ func (c *Claim) rename() (string, error) {
 	}
 	own := newName(c.dir)
 	_, err := coord.Retry(background, c.s, func(conn *zk.Conn) (string, error) {
-		return conn.Create(own, nil, zk.FlagEphemeral, c.c.ACL())
+		return conn.Create(own, c.label, zk.FlagEphemeral, c.c.ACL())
 	})
 	if errors.Is(err, zk.ErrNodeExists) { // made by a try whose answer was lost
 		err = nil
