@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
 )
 
 // A narrow conn is one end of a line that carries so many bytes a second.
@@ -75,6 +77,39 @@ func TestLargeAnswersOnASlowLine(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The same from a real server: a value of 900 KiB at 300 KiB a second takes three of
+// the four seconds of the session's timeout, and nothing is suspended meanwhile.
+func TestLargeAnswerOfARealServer(t *testing.T) {
+	t.Parallel()
+	e := ensemble.Shared(t)
+	writer, err := coord.Dial(bg, e.Servers(), nil)
+	must(t, err)
+	defer writer.Close()
+	path := fmt.Sprintf("/slow-%d", time.Now().UnixNano())
+	create(t, writer, path, string(make([]byte, 900<<10)), zk.FlagEphemeral)
+	var suspended atomic.Int32
+	c, err := coord.Dial(bg, e.Servers(), &coord.Options{
+		SessionTimeout: 4 * time.Second,
+		Trace:          &coord.Trace{Suspended: func(string, int64) { suspended.Add(1) }},
+		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+			return narrow{conn, 300 << 10}, err
+		},
+	})
+	must(t, err)
+	defer c.Close()
+	s := c.Session()
+	var snap event.Snapshot
+	select {
+	case snap = <-c.Watch(bg, path, event.Data).Updates():
+	case <-time.After(time.Minute):
+		t.Fatalf("not there after a minute; suspended %d times", suspended.Load())
+	}
+	if len(snap.Data) != 900<<10 || suspended.Load() > 0 || s.Err() != nil {
+		t.Errorf("%d bytes; suspended %d times; session %v", len(snap.Data), suspended.Load(), s.Err())
 	}
 }
 
