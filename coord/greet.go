@@ -25,7 +25,7 @@ func (t *tap) greet(frame []byte) ([]byte, error) {
 	}
 	if id != 0 {
 		t.login()
-		binary.BigEndian.PutUint32(frame[8:], uint32(time.Duration(timeout)/2/time.Millisecond))
+		binary.BigEndian.PutUint32(frame[8:], uint32(t.s.Timeout()/2/time.Millisecond))
 	}
 	t.greeted = true
 	return frame, nil

@@ -16,7 +16,7 @@ import "time"
 // overtaken no report. As the client is heard at least each T/6 and T is at least
 // two ticks, the newest report before the request was at most T/3 older. What is
 // left of T for certain is 2T/3. A leader that is elected later gives every
-// session all of T.
+// session all of the T with which it was opened.
 type term time.Duration
 
 // lease is how long a hold is good after its last proof was asked for: 2T/3, less

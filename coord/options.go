@@ -31,11 +31,11 @@ type Options struct {
 	// with holds and 10 s cost the ensemble 600 writes to its logs a second, with
 	// 30 s 200. Clients that hold nothing cost none.
 	//
-	// A server that resumes a session may grant another timeout than the one
-	// before, if its configuration is another. The client goes by that at once,
-	// but only once it knows: do not lower the ensemble's maxSessionTimeout or
-	// tickTime while clients hold something with a longer timeout. Lower theirs
-	// first.
+	// A server that resumes a session may grant less than before, if its
+	// configuration is another. The client goes by that at once, but only once it
+	// knows: do not lower the ensemble's maxSessionTimeout or tickTime while
+	// clients hold something with a longer timeout. Lower theirs first. If it
+	// may grant more, that concerns sessions opened from then on.
 	SessionTimeout time.Duration
 
 	// Chroot is the path below which the client lives: every path given to it is

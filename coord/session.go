@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -39,6 +40,7 @@ type Session struct {
 
 	mu      sync.Mutex
 	id      int64 // zero until established
+	created term  // the timeout with which the session was opened
 	lease   lease
 	proving bool   // a proof is being asked for, see prove
 	proveAt moment // when it last was
@@ -84,7 +86,7 @@ func (s *Session) ID() int64 {
 
 // Timeout returns for how long the ensemble keeps the session without hearing
 // from the client: what was asked for and, once it is established, what was
-// granted.
+// granted. It changes if a server that resumes the session grants less.
 func (s *Session) Timeout() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,13 +176,16 @@ func (s *Session) adopt(t *tap) bool {
 
 // greeted takes the answer to the handshake. It proves nothing: a leader that has
 // lost the others resumes sessions, and with local sessions a server opens them, by
-// itself.
+// itself. A longer timeout than the one with which the session was opened is not
+// relied on, for a leader that is elected later knows nothing of it.
 func (s *Session) greeted(t *tap, id int64, timeout term, asked moment) error {
 	s.mu.Lock()
 	known := s.id
 	if id != 0 && (known == 0 || known == id) {
-		s.id = id
-		s.lease.greeted(asked, timeout)
+		if s.id = id; known == 0 {
+			s.created = timeout
+		}
+		s.lease.greeted(asked, min(timeout, s.created))
 		s.lookUp() // the timeout may be another
 	}
 	s.mu.Unlock()
@@ -189,6 +194,13 @@ func (s *Session) greeted(t *tap, id int64, timeout term, asked moment) error {
 		s.c.over(s, errEnsemble)
 	}
 	return s.Err()
+}
+
+// wish returns the timeout to ask for.
+func (s *Session) wish() term {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.created, term(s.c.opts.SessionTimeout))
 }
 
 func (s *Session) lastZxid() int64 {

@@ -160,7 +160,7 @@ func (t *tap) Write(b []byte) (int, error) {
 	case first && len(b) >= 20: // length, version, newest zxid, timeout, session, password
 		out = append([]byte(nil), b...)
 		binary.BigEndian.PutUint64(out[8:], uint64(t.seen))
-		binary.BigEndian.PutUint32(out[16:], uint32(t.s.c.opts.SessionTimeout/time.Millisecond))
+		binary.BigEndian.PutUint32(out[16:], uint32(t.s.wish()/term(time.Millisecond)))
 	case !first && op == opSetWatches && len(b) >= 20: // length, xid, op, newest zxid, paths
 		out = append([]byte(nil), b...)
 		binary.BigEndian.PutUint64(out[12:], uint64(t.seen))

@@ -123,7 +123,7 @@ func TestHoldsEndWithOneError(t *testing.T) {
 				end: func(w *locktest.World, c *locktest.Client, _ held, _ func()) { w.Expire(c) }},
 			{name: "deletion", want: coord.ErrDeleted,
 				end: func(w *locktest.World, c *locktest.Client, h held, _ func()) {
-					for _, node := range []string{h.node(), w.Dir} { // of an Unqueued the second is what is followed
+					for _, node := range []string{h.node(), w.Dir, w.Dir + "/self"} { // of an Unqueued the second is what is followed, of a member the third
 						_ = w.Op().Delete(node, -1)
 					}
 				}},

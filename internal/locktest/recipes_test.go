@@ -66,7 +66,7 @@ var recipes = []recipe{
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
 			return hold{lock.NewUnqueued(c, path).TryAcquire(ctx)}
 		}},
-	{name: "Group.Join", seek: join, create: "create", member: true},
+	{name: "Group.Join", seek: join, create: "multi", member: true},
 	{name: "Group.Keep", create: "create", member: true, blocker: join,
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
 			return kept{members.New(c, path).Keep(ctx, members.Member{ID: "self"}), path + "/self"}
