@@ -78,6 +78,15 @@ func (w *World) dialAs(opts *coord.Options) *Client {
 	return w.Dial(servers, opts)
 }
 
+// Tree shows the lock's directory, for failures.
+func (w *World) Tree() string {
+	if w.Fake != nil {
+		return w.Fake.Tree()
+	}
+	names, _, err := w.Op().Children(w.Dir)
+	return fmt.Sprintf("%s: %q %v", w.Dir, names, err)
+}
+
 // inBoth runs table for s in both worlds. As after every scenario, nothing may
 // be left.
 func inBoth(t *testing.T, s Subject, table []scenario) {

@@ -292,12 +292,3 @@ func (w *World) Watches() int {
 	}
 	return n
 }
-
-// Tree shows the lock's directory, for failures.
-func (w *World) Tree() string {
-	if w.Fake != nil {
-		return w.Fake.Tree()
-	}
-	names, _, err := w.Op().Children(w.Dir)
-	return fmt.Sprintf("%s: %q %v", w.Dir, names, err)
-}
