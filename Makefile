@@ -8,6 +8,9 @@ TESTFLAGS ?= -race -shuffle=on -timeout=10m -p=2 -parallel=8
 STRESSFLAGS ?= -race -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
+# Each costs a minute of processor time at first, for the standard library, and a
+# second or two from then on.
+PORTS ?= darwin/arm64 windows/amd64 linux/386 linux/arm
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 # Where tests look for Debian's zookeeper.jar; ZOOKEEPER_HOME, an unpacked
@@ -23,9 +26,14 @@ demo: ## run the tour on an in-process server; needs Go alone
 	go run ./examples/tour
 
 .PHONY: check
-check: ## formatting, vet, staticcheck, go.mod
+check: ## formatting, vet here and for PORTS, staticcheck, go.mod
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "gofmt needed: $$unformatted"; exit 1; }
 	go vet ./...
+	@# Elsewhere nothing is run, but all of it must build, tests included.
+	@for port in $(PORTS); do \
+		echo "go vet ./... for $$port"; \
+		GOOS=$${port%/*} GOARCH=$${port#*/} go vet ./... || exit; \
+	done
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
 

@@ -153,7 +153,7 @@ func TestAtRandom(t *testing.T) {
 						if r.IntN(2) == 0 {
 							heal = func(c *coord.Client, _ coordtest.Direction) func() { return w.Cut(c) }
 						}
-						time.AfterFunc(time.Duration(r.IntN(int(2*term))), heal(c, coordtest.Both))
+						time.AfterFunc(time.Duration(r.Int64N(int64(2*term))), heal(c, coordtest.Both))
 					case 11:
 						_ = w.op().Delete(dir+"/"+id, -1)
 					case 12:
@@ -164,9 +164,9 @@ func TestAtRandom(t *testing.T) {
 					switch r.IntN(5) {
 					case 0: // at once
 					case 1, 2, 3:
-						time.Sleep(time.Duration(r.IntN(int(20 * time.Millisecond))))
+						time.Sleep(time.Duration(r.Int64N(int64(20 * time.Millisecond))))
 					case 4:
-						time.Sleep(time.Duration(r.IntN(int(term))))
+						time.Sleep(time.Duration(r.Int64N(int64(term))))
 					}
 				}
 				time.Sleep(5 * term)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package ensemble
 
 // Require is what New and Shared begin with.
