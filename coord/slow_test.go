@@ -2,10 +2,8 @@ package coord_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,6 +27,17 @@ func (c narrow) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b[:min(len(b), 1400)]) // a packet
 	time.Sleep(time.Duration(n) * time.Second / time.Duration(c.rate))
 	return n, err
+}
+
+func (c narrow) Write(b []byte) (int, error) {
+	for n := 0; n < len(b); n += 1400 {
+		packet := b[n:min(n+1400, len(b))]
+		time.Sleep(time.Duration(len(packet)) * time.Second / time.Duration(c.rate))
+		if _, err := c.Conn.Write(packet); err != nil {
+			return n, err
+		}
+	}
+	return len(b), nil
 }
 
 // An answer may take any time to arrive on a slow line, as long as it does arrive:
@@ -80,7 +89,31 @@ func TestLargeAnswersOnASlowLine(t *testing.T) {
 	}
 }
 
-// The same from a real server: a value of 900 KiB at 300 KiB a second takes three of
+// A request may take nearly the session's timeout to get through, in which no
+// heartbeat does.
+func TestLargeRequestOnASlowLine(t *testing.T) {
+	bubble(t, func(w *world) {
+		l := w.line()
+		dials := 0
+		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{
+			SessionTimeout: 4 * time.Second,
+			Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				dials++
+				conn, err := l.Dial(ctx, network, addr)
+				return narrow{conn, 300 << 10}, err
+			},
+		})
+		must(t, err)
+		defer c.Close()
+		began := time.Now()
+		create(t, c, "/big", string(make([]byte, 900<<10)), 0)
+		if took := time.Since(began); took < 3*time.Second || took > 4*time.Second || dials != 1 {
+			t.Errorf("took %v, and %d connections", took, dials)
+		}
+	})
+}
+
+// From a real server, too: a value of 900 KiB at 300 KiB a second takes three of
 // the four seconds of the session's timeout, and nothing is suspended meanwhile.
 func TestLargeAnswerOfARealServer(t *testing.T) {
 	t.Parallel()
@@ -200,69 +233,4 @@ func TestLostAnswerIsFoundOut(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A refusal that a server may give by itself moves no lease; one by which the
-// ensemble refuses a whole transaction does.
-func TestRefusalsProveNothing(t *testing.T) {
-	bubble(t, func(w *world) {
-		const timeout = 6 * time.Second
-		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
-		conn := c.Conn()
-		_, err := conn.Create("/closed", nil, 0, zk.WorldACL(zk.PermRead))
-		must(t, err)
-		h := take(c, "/lock", nil)
-		must(t, h.Wait())
-		time.Sleep(timeout/6 + timeout/24) // behind a proof, and before the next
-		until := h.Until()
-		if _, err := conn.Set("/closed", nil, -1); !errors.Is(err, zk.ErrNoAuth) {
-			t.Errorf("set: %v", err)
-		}
-		if err := conn.Delete("/none", -1); !errors.Is(err, zk.ErrNoNode) {
-			t.Errorf("delete: %v", err)
-		}
-		if !h.Until().Equal(until) {
-			t.Errorf("refusals have moved Until by %v", h.Until().Sub(until))
-		}
-		if _, err := conn.Multi(&zk.CheckVersionRequest{Path: "/none", Version: -1}); !errors.Is(err, zk.ErrNoNode) {
-			t.Errorf("multi: %v", err)
-		}
-		if !h.Until().After(until) {
-			t.Error("a refused transaction has not moved Until")
-		}
-		must(t, h.Release(bg))
-	})
-}
-
-// A contender that has waited for so long that nothing proves its session any more
-// has it proven before it is granted.
-func TestProveBeforeGrant(t *testing.T) {
-	bubble(t, func(w *world) {
-		const timeout = 6 * time.Second
-		l := w.line()
-		c := w.client(l, coord.Options{SessionTimeout: timeout})
-		s := c.Session()
-		time.Sleep(3 * timeout)
-		if s.Proven() {
-			t.Error("proven without a transaction")
-		}
-		r := record(l)
-		must(t, s.Prove(bg, "/none"))
-		must(t, s.Prove(bg, "/none")) // which it is
-		if got := r.requests(); !slices.Equal(got, []string{"check /none"}) || !s.Proven() {
-			t.Errorf("proven %v, by %q", s.Proven(), got)
-		}
-		// The ctx bounds it, and so does the session.
-		time.Sleep(3 * timeout)
-		heal := l.Stall(coordtest.ToClient)
-		ctx, cancel := context.WithTimeoutCause(bg, time.Second, errors.New("enough"))
-		defer cancel()
-		if err := s.Prove(ctx, "/none"); err == nil || err.Error() != "enough" {
-			t.Errorf("Prove = %v, want ctx's cause", err)
-		}
-		if err := s.Prove(bg, "/none"); !errors.Is(err, coord.ErrExpired) {
-			t.Errorf("Prove = %v, want ErrExpired", err)
-		}
-		heal()
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,15 +196,25 @@ type wrapped struct {
 	net.Conn
 	write func(frame []byte)
 	read  func(frame []byte) []byte
+	begun []byte // a frame of which not all has been written
 	rest  []byte
 }
 
 func (c *wrapped) Write(b []byte) (int, error) {
-	if c.write != nil {
-		b = slices.Clone(b)
-		c.write(b[4:])
+	if c.write == nil {
+		return c.Conn.Write(b)
 	}
-	return c.Conn.Write(b)
+	c.begun = append(c.begun, b...)
+	if len(c.begun) < 4+int(binary.BigEndian.Uint32(c.begun)) { // a long frame comes in pieces
+		return len(b), nil
+	}
+	frame := c.begun
+	c.begun = nil
+	c.write(frame[4:])
+	if _, err := c.Conn.Write(frame); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 func (c *wrapped) Read(b []byte) (int, error) {

@@ -61,7 +61,8 @@ func find() (installation, error) {
 	if _, err := os.Stat(jar); err != nil {
 		return installation{}, fmt.Errorf("no ZooKeeper: %w", err)
 	}
-	// The manifest of Debian's zookeeper.jar names all it needs but a logger.
-	// Without one a server dies silently.
-	return installation{java, jar + ":" + filepath.Join(dir, "slf4j-simple.jar")}, nil
+	// The manifest of Debian's zookeeper.jar names all it needs but a logger, and
+	// a part of what it takes to serve over TLS. Without a logger a server dies
+	// silently.
+	return installation{java, jar + ":" + filepath.Join(dir, "slf4j-simple.jar") + ":" + filepath.Join(dir, "netty-codec.jar")}, nil
 }
