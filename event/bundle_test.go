@@ -248,8 +248,12 @@ func TestBundleIsOfOneMoment(t *testing.T) {
 					b.Add("/t/odd", event.Presence, false)
 					n, next := 0, time.Now()
 					w.line.OnFrame(func(f coordtest.Frame) coordtest.Action {
-						if n++; f.N > 0 && n%7 == every && !time.Now().Before(next) {
-							next = time.Now().Add(time.Duration(5+n%30) * time.Millisecond) // it must get somewhere
+						n++
+						if f.Op == "connect" && f.Dir == coordtest.ToClient { // it must get somewhere
+							next = time.Now().Add(time.Duration(n%30) * time.Millisecond)
+						}
+						if f.N > 0 && n%7 == every && !time.Now().Before(next) {
+							next = time.Now().Add(time.Duration(5+n%30) * time.Millisecond)
 							return breaks[name](w, f)
 						}
 						return coordtest.Pass
