@@ -26,6 +26,9 @@ func (m moment) age() time.Duration {
 // plus returns when m is or was d old.
 func (m moment) plus(d time.Duration) time.Time { return m.at.Add(d - max(0, asleep()-m.slept)) }
 
+// later returns the moment d after m.
+func (m moment) later(d time.Duration) moment { return moment{m.at.Add(d), m.slept} }
+
 func (m moment) after(o moment) bool { return m.at.After(o.at) }
 
 // asleep returns how long the machine has slept since some fixed point in time.

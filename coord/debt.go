@@ -1,13 +1,18 @@
 package coord
 
-import "time"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // A request is one that was written.
 type request struct {
 	xid     int32
 	at      moment
+	before  moment       // when the newest request was written that had been answered by then
+	size    int          // in bytes
 	writes  bool         // it is a transaction
-	skipped bool         // a later one has been answered
+	skipped moment       // when a later one was answered; zero if none has been
 	watches *[3][]string // of a SetWatches: the paths for data, existence and children
 }
 
@@ -20,10 +25,14 @@ func writes(op int32) bool {
 	return false
 }
 
+// largeRequest is what goes out in an instant on any line worth a session.
+const largeRequest = 64 << 10
+
 // A debt is what a connection owes answers for. Servers answer in order.
 type debt struct {
 	any     bool          // anything
-	skipped time.Duration // for how long the oldest request has been owed its answer, if a later one has been answered
+	large   bool          // the answer to a request so large that it may still be on its way
+	skipped time.Duration // for how long an answer has been owed though a later request has had its
 	stuck   time.Duration // for how long a transaction has, while no answer came to what was before it
 }
 
@@ -32,16 +41,16 @@ func (t *tap) debt(silent time.Duration) debt {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d := debt{any: len(t.sent) > 0}
-	if d.any && t.sent[0].skipped {
-		d.skipped = t.sent[0].at.age()
+	if d.any && !t.sent[0].skipped.at.IsZero() {
+		d.skipped = t.sent[0].skipped.age()
 	}
 	for _, r := range t.sent {
-		if r.writes {
+		d.large = d.large || r.size > largeRequest
+		if r.writes && d.stuck == 0 {
 			d.stuck = r.at.age()
-			if !r.skipped {
+			if r.skipped.at.IsZero() {
 				d.stuck = min(d.stuck, silent)
 			}
-			break
 		}
 	}
 	return d
@@ -56,7 +65,9 @@ func (t *tap) answer(xid int32) request {
 			continue
 		}
 		for j := range t.sent[:i] {
-			t.sent[j].skipped = true
+			if t.sent[j].skipped.at.IsZero() {
+				t.sent[j].skipped = now()
+			}
 		}
 		copy(t.sent[1:i+1], t.sent[:i])
 		t.sent[0] = request{} // it may hold on to many paths
@@ -64,4 +75,17 @@ func (t *tap) answer(xid int32) request {
 		return r
 	}
 	return request{} // nobody asked
+}
+
+// expiredWithin reports whether frame is the answer to a Multi that a server refused
+// because it knows the session no more, of which it tells op by op: code, and that
+// again.
+func expiredWithin(frame []byte) bool {
+	const failed = -1
+	for b := frame[20:]; len(b) >= 13 && int32(binary.BigEndian.Uint32(b)) == failed && b[4] == 0; b = b[13:] {
+		if int32(binary.BigEndian.Uint32(b[5:])) == codeExpired {
+			return true
+		}
+	}
+	return false
 }

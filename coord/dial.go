@@ -143,6 +143,10 @@ func (h hosts) Next() (server string, retryStart bool) {
 	return h.s.c.ring.turn(), over
 }
 
+// hasty is how often each server is tried for a session that is established before
+// the pauses grow to what they are without one: about a quarter of its timeout long.
+const hasty = 10
+
 // dial opens one connection for the session's conn, under a tap, unless the
 // session is over. It is a [zk.Dialer], but bounds time in its own way.
 func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) {
@@ -157,7 +161,7 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	if !known { // no lease runs out; be the more patient the longer it takes
 		budget = max(t.silence()<<min(rounds, 5), patience(rounds))
 	}
-	if !known || s.c.ring.hopeless() { // haste would save nothing
+	if !known || rounds > hasty || s.c.ring.hopeless() { // haste would save nothing
 		calm = time.Second
 	}
 	if d := s.c.ring.pause(min(time.Second, calm)); d > 0 {

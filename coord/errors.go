@@ -64,7 +64,7 @@ const notImplemented = "unknown error: -6"
 // error leaves the outcome open: the request may have been carried out, and its
 // reply lost.
 func Refused(err error) bool {
-	return err != nil && !errors.As(err, new(givenUp)) && (named(err) || err.Error() == notImplemented || errors.As(err, new(refusal)))
+	return err != nil && !errors.As(err, new(givenUp)) && !errors.As(err, new(turnedAway)) && (named(err) || err.Error() == notImplemented || errors.As(err, new(refusal)))
 }
 
 // A refusal is an error that is known to be one, though its code may have no name.

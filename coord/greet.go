@@ -56,8 +56,9 @@ func (t *tap) login() {
 	b := binary.BigEndian.AppendUint32(nil, 8)
 	b = binary.BigEndian.AppendUint32(b, uint32(ping))
 	b = binary.BigEndian.AppendUint32(b, opPing)
+	before := t.s.newestAnswered()
 	t.mu.Lock()
-	t.sent = append(t.sent, request{xid: xidPing, at: now()})
+	t.sent = append(t.sent, request{xid: xidPing, at: now(), before: before})
 	t.mu.Unlock()
 	_, _ = t.Conn.Write(b) // as above
 }

@@ -15,7 +15,9 @@ import "time"
 // whom they have heard when the leader asks, each half tick, and the request has
 // overtaken no report. As the client is heard at least each T/6 and T is at least
 // two ticks, the newest report before the request was at most T/3 older. What is
-// left of T for certain is 2T/3. A leader that is elected later gives every
+// left of T for certain is 2T/3. If the client has been silent before, because the
+// program stood still, all that is certain is T from the last time that it was
+// heard: see [lease.answered]. A leader that is elected later gives every
 // session all of the T with which it was opened.
 type term time.Duration
 
@@ -50,22 +52,23 @@ func patience(rounds int) time.Duration { return time.Second << min(rounds, 5) }
 
 // A lease is what a session knows of its own life.
 type lease struct {
-	term   term   // the timeout that the last handshake has granted; before the first, the wish
-	heard  moment // when the newest bytes came that answer something
-	proof  moment // when the newest transaction was written that has been answered
-	proved term   // the timeout then
+	term   term          // the timeout that the last handshake has granted; before the first, the wish
+	heard  moment        // when the newest bytes came that answer something
+	latest moment        // when the newest request was written that has been answered
+	proof  moment        // when the newest transaction was written that has been answered, or earlier
+	proved term          // the timeout then
+	took   time.Duration // from the writing of that transaction to its answer
 	// A server that resumes a session may grant another timeout than the one
-	// before. Of a longer one the ensemble may not have heard until there is a
-	// proof. A shorter one may count from the handshake on: of those since the
-	// last proof this is the one that ends first, the zero moment if none was
-	// shorter.
+	// before. It holds for what is held from the next proof on; but if it is
+	// shorter, perhaps from the handshake on: of those since the last proof this
+	// is the one that ends first, the zero moment if none was shorter.
 	cut     moment // when it was written
 	cutTerm term
 }
 
 // greeted notes the answer, which has come just now, to a handshake written at asked.
 func (l *lease) greeted(asked moment, granted term) {
-	l.term, l.heard = granted, now()
+	l.term, l.heard, l.latest = granted, now(), asked
 	if granted < l.proved && (l.cut.at.IsZero() || granted.lease()-asked.age() < l.cutTerm.lease()-l.cut.age()) {
 		l.cut, l.cutTerm = asked, granted
 	}
@@ -95,12 +98,20 @@ func (l *lease) left() time.Duration {
 	return left
 }
 
-// answered notes the answer to a request that was written at asked, which came
-// just now.
-func (l *lease) answered(asked moment, proof bool) {
+// answered notes the answer to r, which has come just now. If it is a proof, it
+// counts from the writing of r, but if r was the first for long, only from T/3 after
+// the one before: the leader need have heard nothing since that.
+func (l *lease) answered(r request, proof bool) {
 	l.heard = now()
-	if proof && asked.after(l.proof) {
-		l.proof, l.proved = asked, l.term
+	if r.at.after(l.latest) {
+		l.latest = r.at
+	}
+	from := r.at
+	if limit := r.before.later(l.term.silence()); from.after(limit) {
+		from = limit
+	}
+	if proof && from.after(l.proof) {
+		l.proof, l.proved, l.took = from, l.term, r.at.age()
 		l.cut = moment{}
 	}
 }
@@ -115,9 +126,11 @@ type prospect struct {
 	sought   bool          // or asked for
 	silent   time.Duration // since bytes came that answer something
 	unproven time.Duration // since the newest proof was asked for
+	took     time.Duration // from the asking to the answer of that
 
 	up      bool // there is a connection, and it has not been given up
 	debt         // what has been written on it and not answered
+	moved   bool // for want of a proof another server has been tried, and there has been none since
 	proving bool // a proof is being asked for
 	asking  bool // the leader is being asked for a sign of life
 
@@ -132,7 +145,8 @@ const (
 	rest     step = iota
 	expire        // the session is over: nothing has answered
 	disprove      // the session is over: nothing has proved that it lives
-	hangUp        // try another server
+	hangUp        // try another server: this one does not answer
+	move          // try another server: this one gives no proof
 	prove         // ask for a proof
 	ask           // ask whether the server has a leader
 )
@@ -140,15 +154,21 @@ const (
 // next decides what to do, and when to look again at the latest.
 func (p prospect) next() (step, time.Duration) {
 	t := p.term
+	silence, end := t.silence(), t.lease()
+	if p.large && !p.held {
+		// The server hears nothing else meanwhile, and keeps the session all the
+		// same if it has the whole in time.
+		silence, end = time.Duration(t)*9/10, time.Duration(t)*9/10
+	}
 	switch {
-	case p.silent >= t.lease():
+	case p.silent >= end:
 		return expire, 0
 	case p.held && p.left <= 0:
 		return disprove, 0
 	}
 	// Looking up from time to time notices that the machine has slept, for
 	// timers go by the clock that stands still.
-	wait := min(t.lease()-p.silent, t.heartbeat()/4)
+	wait := min(end-p.silent, t.heartbeat()/4)
 	if p.held {
 		wait = min(wait, p.left)
 	}
@@ -156,14 +176,14 @@ func (p prospect) next() (step, time.Duration) {
 		return rest, wait
 	}
 	switch {
-	case p.any && p.silent >= t.silence():
+	case p.any && p.silent >= silence:
 		return hangUp, wait
 	case p.skipped >= t.silence(): // that answer was lost
 		return hangUp, wait
-	case p.held && p.unproven >= t.silence() && p.stuck >= t.heartbeat(): // the server has lost the others
-		return hangUp, wait
+	case p.lacksProof():
+		return move, wait
 	}
-	for _, due := range []time.Duration{t.silence() - p.silent, t.silence() - p.skipped, t.silence() - p.unproven, t.heartbeat() - p.stuck} {
+	for _, due := range []time.Duration{silence - p.silent, t.silence() - p.skipped, t.silence() - p.unproven, p.patience() - p.stuck} {
 		if due > 0 {
 			wait = min(wait, due)
 		}
@@ -187,4 +207,17 @@ func (p prospect) next() (step, time.Duration) {
 		wait = min(wait, due)
 	}
 	return rest, wait
+}
+
+// lacksProof reports whether to try another server because this one, perhaps, has
+// lost the others. That is done once: if no server gives a proof it is the ensemble
+// that is slow, and who leaves gives up the answer that is on its way.
+func (p prospect) lacksProof() bool {
+	return p.held && !p.moved && p.unproven >= p.term.silence() && p.stuck >= p.patience()
+}
+
+// patience is how long to wait for a proof before another server is tried: longer
+// than the last one took.
+func (p prospect) patience() time.Duration {
+	return min(max(p.term.heartbeat(), 2*p.took), time.Duration(p.term)*3/10)
 }

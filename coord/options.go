@@ -31,6 +31,11 @@ type Options struct {
 	// with holds and 10 s cost the ensemble 600 writes to its logs a second, with
 	// 30 s 200. Clients that hold nothing cost none.
 	//
+	// Answers come one after the other. So what is held is lost if the program
+	// asks for so much, on so slow a line, that the answer takes longer than about
+	// half of the timeout, or writes as much. Without a hold an answer may take any
+	// time, and a request nine tenths of the timeout.
+	//
 	// A server that resumes a session may grant less than before, if its
 	// configuration is another. The client goes by that at once, but only once it
 	// knows: do not lower the ensemble's maxSessionTimeout or tickTime while

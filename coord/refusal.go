@@ -44,11 +44,20 @@ func final(err error) bool {
 	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 		return false // or not valid yet: a clock is to be set, perhaps
 	}
-	var op *net.OpError
 	return errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, errWantsTLS) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) ||
-		errors.As(err, new(tls.RecordHeaderError)) ||
-		errors.As(err, &op) && op.Op == "remote error" // so crypto/tls says that it has been sent an alert
+		errors.As(err, new(tls.RecordHeaderError)) || alerted(err)
+}
+
+// alerted reports whether a server has sent an alert, as crypto/tls words it, other
+// than one that only says that something went wrong there.
+func alerted(err error) bool {
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "remote error" {
+		return false
+	}
+	said := op.Err.Error()
+	return !strings.HasSuffix(said, "internal error") && !strings.HasSuffix(said, "user canceled")
 }
 
 // explained says in words why nothing more could be read from a server, or
@@ -117,13 +126,23 @@ func (e serverErrors) Unwrap() []error { return e }
 // because returns cause, for which a wait ends, with what the servers have said
 // that turn the client away at present, if any do.
 func (c *Client) because(cause error) error {
-	if why := c.ring.refusals(); len(why) > 0 && !errors.As(cause, new(serverErrors)) {
-		return fmt.Errorf("%w (%w)", cause, why)
+	if why := c.ring.refusals(); len(why) > 0 && !errors.As(cause, new(turnedAway)) {
+		return turnedAway{cause, why}
 	}
 	return cause
 }
 
 // givenUp returns the same of the end of ctx. As with GivenUp, it is no answer.
-func (c *Client) givenUp(ctx context.Context) error {
-	return givenUp{c.because(context.Cause(ctx))}
+func (c *Client) givenUp(ctx context.Context) error { return c.because(GivenUp(ctx)) }
+
+// A turnedAway is the cause for which a wait has ended while servers turned the
+// client away. What they have said is no answer to what was to be asked.
+type turnedAway struct {
+	cause error
+	why   serverErrors
 }
+
+func (e turnedAway) Error() string { return fmt.Sprintf("%v (%v)", e.cause, e.why) }
+
+// Unwrap returns both.
+func (e turnedAway) Unwrap() []error { return []error{e.cause, e.why} }

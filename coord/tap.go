@@ -139,12 +139,13 @@ func (t *tap) Write(b []byte) (int, error) {
 	if len(b) < 12 {
 		return 0, fmt.Errorf("coord: frame of %d bytes", len(b)) // no request is that short
 	}
+	before := t.s.newestAnswered() // not with t.mu held: s.mu goes before it
 	t.mu.Lock()
 	first := t.asked.at.IsZero()
 	if first {
 		t.asked = now()
 	} else {
-		r := request{xid: int32(binary.BigEndian.Uint32(b[4:])), at: now()}
+		r := request{xid: int32(binary.BigEndian.Uint32(b[4:])), at: now(), before: before, size: len(b)}
 		switch op := int32(binary.BigEndian.Uint32(b[8:])); {
 		case op == opSetWatches:
 			r.watches = watchesIn(b)
@@ -185,12 +186,11 @@ func (t *tap) Write(b []byte) (int, error) {
 // write writes a frame. The kernel takes more of a long one as the server takes what
 // was before, which is a sign of life.
 func (t *tap) write(frame []byte) error {
-	const most = 64 << 10
-	for len(frame) > most {
-		if _, err := t.Conn.Write(frame[:most]); err != nil {
+	for len(frame) > largeRequest {
+		if _, err := t.Conn.Write(frame[:largeRequest]); err != nil {
 			return err
 		}
-		frame = frame[most:]
+		frame = frame[largeRequest:]
 		t.s.hearing()
 	}
 	_, err := t.Conn.Write(frame)
@@ -224,8 +224,11 @@ func (t *tap) next() ([]byte, error) {
 	xid := int32(binary.BigEndian.Uint32(frame[4:]))
 	zxid := int64(binary.BigEndian.Uint64(frame[8:]))
 	code := int32(binary.BigEndian.Uint32(frame[16:]))
-	if xid == xidEvent {
-		return frame, nil // which answers nothing
+	if xid == xidEvent { // which answers nothing, but is a sign of life in a flood
+		if t.in.Buffered() > 0 {
+			t.s.hearing()
+		}
+		return frame, nil
 	}
 	t.mu.Lock()
 	r := t.answer(xid)
@@ -242,7 +245,7 @@ func (t *tap) next() ([]byte, error) {
 	}
 	// A refusal can be the word of this server alone. That of a Multi by the
 	// ensemble has code zero, and the reasons behind it.
-	t.s.answered(r, r.writes && code == 0, zxid)
+	t.s.answered(r, r.writes && code == 0 && !expiredWithin(frame), zxid)
 	t.served(xid, code)
 	if r.watches != nil {
 		if code != 0 { // the library would go on as if they were armed

@@ -48,6 +48,7 @@ func (s *Session) prospect() prospect {
 		silent:   s.lease.heard.age(),
 		unproven: s.lease.proof.age(),
 		up:       s.isUp,
+		took:     s.lease.took,
 		proving:  s.proving,
 		asking:   s.asking,
 		proveAge: s.proveAt.age(),
@@ -71,9 +72,16 @@ var errUnproven = fmt.Errorf("%w: no transaction carried out in time", ErrExpire
 // as a whole, is a proof.
 func (s *Session) answered(r request, proof bool, zxid int64) {
 	s.mu.Lock()
-	s.lease.answered(r.at, proof)
+	s.lease.answered(r, proof)
 	s.zxid = max(s.zxid, zxid)
 	s.mu.Unlock()
+}
+
+// newestAnswered returns when the newest request was written that has been answered.
+func (s *Session) newestAnswered() moment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lease.latest
 }
 
 // hearing notes that bytes have come of what has not come as a whole.
@@ -119,8 +127,7 @@ func (s *Session) Prove(ctx context.Context, path string) error {
 // prove asks for a proof that the session lives: a transaction that checks for the
 // znode of something that is held. It costs the ensemble a write to its logs, and
 // no watch fires. What the check says is not looked at: the ensemble as a whole has
-// said it. It is made beside the requests that wait for a slot, so that those
-// cannot delay it.
+// said it. It does not wait for a slot, as other requests do.
 func (s *Session) prove() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,6 +181,7 @@ func (s *Session) watchLease() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var hung *tap
+	var lacking moment // the newest proof when another server was last tried for want of one
 	for {
 		select {
 		case <-timer.C:
@@ -183,17 +191,19 @@ func (s *Session) watchLease() {
 		}
 		sought := s.c.seeking()
 		s.mu.Lock()
-		tap, p := s.tap, s.prospect()
+		tap, p, proof := s.tap, s.prospect(), s.lease.proof
 		s.mu.Unlock()
-		p.sought = sought
+		p.sought, p.moved = sought, proof == lacking
 		p.up = p.up && tap != hung
 		do, wait := p.next()
 		switch do {
 		case expire, disprove:
 			s.expire(do, p)
 			return
-		case hangUp:
-			hung = tap
+		case hangUp, move:
+			if hung = tap; do == move {
+				lacking = proof
+			}
 			tap.hangUp()
 		case prove:
 			s.prove()

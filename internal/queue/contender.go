@@ -273,7 +273,7 @@ func (d *driver) step(ev event) {
 // session is proven. One that has waited for long without a request is not: the
 // event that freed the place is the word of one server.
 func (d *driver) grant() {
-	if d.proven = nil; d.m.state != held {
+	if d.proven = nil; d.m.state != held || d.s.Err() != nil {
 		return
 	}
 	node := d.c.FullPath(d.Dir + "/" + d.m.node)
