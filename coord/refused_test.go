@@ -197,26 +197,63 @@ func TestServersThatComeToRefuse(t *testing.T) {
 }
 
 // A server that serves the client and hangs up each time it is asked for something
-// is not stormed either, nor is the log, though the session is resumed each time.
+// is not stormed either, though the session is resumed each time.
 func TestServerThatHangsUpAgainAndAgain(t *testing.T) {
+	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second, time.Minute} {
+		bubble(t, func(w *world) {
+			b := &bouncer{dial: w.line().Dial}
+			c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: b.Dial, SessionTimeout: timeout})
+			must(t, err)
+			defer c.Close()
+			time.Sleep(time.Minute) // virtual: until the server is known to be good
+			b.moody.Store(true)
+			for _, span := range []time.Duration{5 * time.Second, time.Minute} {
+				b.dials.Store(0)
+				end := time.Now().Add(span)
+				for time.Now().Before(end) {
+					_, _ = coord.Call(bg, c.Session(), exists("/"))
+				}
+				if n := b.dials.Load(); n > stormless+int32(span/time.Second) {
+					t.Errorf("T=%v: %d connections in %v", timeout, n, span)
+				}
+			}
+			b.moody.Store(false)
+			_, err = coord.Read(bg, c, exists("/"))
+			must(t, err)
+		})
+	}
+}
+
+// What a server says that turns the client away is found in the error of what began
+// meanwhile and ended with its ctx. Without such a word it is ctx's cause itself.
+func TestReasonOfAWait(t *testing.T) {
 	bubble(t, func(w *world) {
-		b := &bouncer{dial: w.line().Dial}
-		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: b.Dial, SessionTimeout: time.Minute})
+		l := w.line()
+		b := &bouncer{dial: l.Dial}
+		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: b.Dial})
 		must(t, err)
 		defer c.Close()
-		time.Sleep(time.Minute) // virtual: until the server is known to be good
-		b.moody.Store(true)
-		b.dials.Store(0)
-		end := time.Now().Add(5 * time.Second)
-		for time.Now().Before(end) {
-			_, _ = coord.Call(bg, c.Session(), exists("/"))
+		heal := l.Cut()
+		w.await(c, coord.Suspended)
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		if _, err := coord.Call(ctx, c.Session(), exists("/")); err != context.DeadlineExceeded {
+			t.Errorf("Call = %#v, want ctx's cause itself", err)
 		}
-		if n := b.dials.Load(); n > stormless {
-			t.Errorf("%d connections in 5 s", n)
+		cancel()
+		b.demands.Store(true)
+		heal()
+		for n := b.dials.Load(); b.dials.Load() < n+3; {
+			time.Sleep(10 * time.Millisecond)
 		}
-		b.moody.Store(false)
-		_, err = coord.Read(bg, c, exists("/"))
-		must(t, err)
+		ctx, cancel = context.WithTimeout(bg, time.Second)
+		defer cancel()
+		h := lock.New(c, "/lock").Acquire(ctx)
+		_, called := coord.Call(ctx, c.Session(), exists("/"))
+		for what, err := range map[string]error{"Acquire": h.Wait(), "Call": called} {
+			if !errors.Is(err, zk.ErrAuthFailed) || !errors.Is(err, context.DeadlineExceeded) || coord.Refused(err) {
+				t.Errorf("%s = %v; refused %v", what, err, coord.Refused(err))
+			}
+		}
 	})
 }
 

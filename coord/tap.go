@@ -224,11 +224,8 @@ func (t *tap) next() ([]byte, error) {
 	xid := int32(binary.BigEndian.Uint32(frame[4:]))
 	zxid := int64(binary.BigEndian.Uint64(frame[8:]))
 	code := int32(binary.BigEndian.Uint32(frame[16:]))
-	if xid == xidEvent { // which answers nothing, but is a sign of life in a flood
-		if t.in.Buffered() > 0 {
-			t.s.hearing()
-		}
-		return frame, nil
+	if xid == xidEvent {
+		return frame, nil // which answers nothing
 	}
 	t.mu.Lock()
 	r := t.answer(xid)
@@ -279,6 +276,6 @@ func (t *tap) readFrame() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.s.hearing() // a large answer on a slow line
+		t.s.hearing() // a large answer on a slow line, or a flood of events
 	}
 }
