@@ -64,12 +64,13 @@ func TestCostOfHolding(t *testing.T) {
 	}
 	settled := time.After(T / 3) // the last proofs of writes have been overtaken
 	<-settled
-	zxid := func() int64 { return number(t, e.Leader(), "srvr", `Zxid: (0x[0-9a-f]+)`) }
+	leader := e.Settled(t)
+	zxid := func() int64 { return number(t, leader, "srvr", `Zxid: (0x[0-9a-f]+)`) }
 	from, began := zxid(), time.Now()
 	<-time.After(span)
 	n, took := zxid()-from, time.Since(began)
 	due := float64(sessions) * took.Seconds() * 6 / T.Seconds()
-	size := number(t, e.Leader(), "mntr", `zk_last_proposal_size\s+(\d+)`)
+	size := number(t, leader, "mntr", `zk_last_proposal_size\s+(\d+)`)
 	t.Logf("%d sessions with %d holds each and as many that wait: %d transactions in %v, %.2f of one each T/6; the last of %d bytes",
 		sessions, holds, n, took.Round(time.Millisecond), float64(n)/due, size)
 	if float64(n) > 1.1*due+float64(sessions) {

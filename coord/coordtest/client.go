@@ -52,13 +52,14 @@ func (s *Server) Cut(c *coord.Client) (heal func()) { return s.line(c).Cut() }
 func (s *Server) Stall(c *coord.Client, d Direction) (heal func()) { return s.line(c).Stall(d) }
 
 // LoseReply has the next reply to c, which Client has made, be lost together
-// with its connection: the server has done what was asked, and c can not know.
-// Heartbeats and syncs do not count. It takes the place of [Link.OnFrame]'s hook.
+// with its connection: the server has done what was asked, and c cannot know.
+// Heartbeats, syncs and the checks by which a client that holds something proves that
+// its session lives do not count. It takes the place of [Link.OnFrame]'s hook.
 func (s *Server) LoseReply(c *coord.Client) {
 	l := s.line(c)
 	l.OnFrame(func(f Frame) Action {
 		switch f.Op {
-		case "connect", "ping", "sync", "event":
+		case "connect", "ping", "sync", "check", "event":
 			return Pass
 		}
 		if f.Dir == ToServer {

@@ -2,6 +2,7 @@ package coordtest_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/lock"
 )
 
 // Each fault hits the client that it is meant for and no other.
@@ -58,5 +60,33 @@ func TestFaultsByClient(t *testing.T) {
 		if err := create(ours, "/after"); err != nil {
 			t.Errorf("after the lost reply: %v", err)
 		}
+	})
+}
+
+// A lost reply is that of what the client asks for, and not of what it asks for by
+// itself because it holds something.
+func TestLoseReplyOfHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := coordtest.NewServer(t)
+		c := server.Client(t, nil)
+		h := lock.New(c, "/lock").Acquire(t.Context())
+		must(t, h.Wait())
+		var proofs atomic.Int64
+		server.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToClient && f.Op == "check" {
+				proofs.Add(1)
+			}
+			return coordtest.Pass
+		})
+		time.Sleep(c.Session().Timeout())
+		if n := proofs.Load(); n < 3 {
+			t.Fatalf("%d proofs in a timeout: this test shows nothing", n)
+		}
+		server.LoseReply(c)
+		time.Sleep(c.Session().Timeout())
+		if _, err := c.Conn().Create("/lost", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
+			t.Error("the reply arrived")
+		}
+		must(t, h.Release(t.Context()))
 	})
 }

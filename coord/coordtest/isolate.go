@@ -30,9 +30,11 @@ func (s *Server) Isolate(addr string) (heal func()) {
 	}
 	s.leader, s.stale = addr, s.fork()
 	for c := range s.conns {
-		if c.addr == addr {
+		switch {
+		case c.over: // it hangs up by itself, and may have no session any more
+		case c.addr == addr:
 			s.stale.take(c)
-		} else {
+		default:
 			c.drop()
 		}
 	}

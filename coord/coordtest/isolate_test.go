@@ -18,8 +18,8 @@ import (
 	"github.com/zkcoord/zkcoord/internal/ensemble"
 )
 
-// soon is like ask, but does not wait for long.
-func (r *raw) soon(what string, fields ...any) {
+// mute asks for what is to stay unanswered, and does not wait for long.
+func (r *raw) mute(what string, fields ...any) {
 	r.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
 	r.ask(what, fields...)
 	r.SetReadDeadline(time.Now().Add(time.Minute))
@@ -54,13 +54,14 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 	reader.ask("ephemeral", request(1, create("/e", 1)...)...)
 	writer, writerID, writerPassword := session(leader, 40000)
 	other, _, _ := session(leader, 40000)
-	_, briefID, briefPassword := session(leader, 4000)
+	_, briefID, briefPassword := session(leader, 40000)
 	_, restID, restPassword := session(rest, 40000)
 	heal := isolate()
 	defer heal()
 
 	there, _, _ := session(rest, 40000)
 	there.ask("a write elsewhere", request(1, create("/news", 0)...)...)
+	at(leader).greet(0, 4000, briefID, briefPassword) // to the others it stays long
 	reader.ask("exists", request(2, exists("/news")...)...)
 	reader.ask("sync", request(3, sync...)...)
 	reader.ask("ping", ping...)
@@ -72,27 +73,28 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 	at(leader).greet(0, 40000, restID, none)
 	at(leader).greet(1<<62, 40000, writerID, writerPassword)
 
-	writer.soon("a write", request(1, create("/lost", 0)...)...)
-	writer.soon("exists behind it", request(2, exists("/e")...)...)
-	writer.soon("sync behind it", request(3, sync...)...)
-	writer.soon("ping behind it", ping...)
-	writer.soon("credentials behind it", int32(-4), int32(100), int32(0), "digest", []byte("a:b"))
-	other.soon("exists of another", request(1, exists("/e")...)...)
-	other.soon("sync of another", request(2, sync...)...)
-	other.soon("ping of another", ping...)
+	writer.mute("a write", request(1, create("/lost", 0)...)...)
+	writer.mute("exists behind it", request(2, exists("/e")...)...)
+	writer.mute("sync behind it", request(3, sync...)...)
+	writer.mute("ping behind it", ping...)
+	writer.ask("credentials behind it", int32(-4), int32(100), int32(0), "digest", []byte("a:b"))
+	other.ask("exists of another", request(1, exists("/e")...)...)
+	other.ask("sync of another", request(2, sync...)...)
+	other.ask("ping of another", ping...)
 	resumed = at(leader)
 	resumed.greet(0, 40000, writerID, writerPassword)
-	resumed.soon("exists in the resumed session", request(1, exists("/e")...)...)
-	resumed.soon("ping in the resumed session", ping...)
-	other.soon("a write that fails", request(3, opDelete, w.root+"/none", int32(-1))...)
-	other.soon("ping behind it", ping...)
+	resumed.mute("exists in the resumed session", request(1, exists("/e")...)...)
+	resumed.mute("ping in the resumed session", ping...)
+	other.mute("a write that fails", request(3, opDelete, w.root+"/none", int32(-1))...)
+	other.mute("ping behind it", ping...)
 	fresh := at(leader)
 	fresh.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
 	fresh.greet(0, 40000, 0, nil)
-	<-time.After(4 * time.Second)
+	<-time.After(8 * time.Second) // two ticks more than it takes
 	at(leader).greet(0, 40000, briefID, briefPassword)
 
 	heal()
+	other.SetReadDeadline(time.Now().Add(time.Minute))
 	_, err := other.receive()
 	w.printf("healed: %v", err)
 	there.ask("what was lost", request(2, exists("/lost")...)...)
@@ -125,7 +127,7 @@ func TestIsolatedReal(t *testing.T) {
 	e := ensemble.New(t, &ensemble.Options{
 		Nodes:      3,
 		Namespaces: true,
-		Config:     map[string]string{"syncLimit": "20"}, // ticks for which the leader does not know
+		Config:     map[string]string{"syncLimit": "60"}, // ticks for which the leader does not know
 	})
 	to := func(addr string) *coordtest.Link {
 		l := coordtest.NewLink(func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -134,14 +136,18 @@ func TestIsolatedReal(t *testing.T) {
 		t.Cleanup(l.Close)
 		return l
 	}
-	old := e.Leader()
+	old := e.Settled(t)
 	w := newWorld(t, to(old.Addr()).Dial, "/isolated")
 	w.link = to(old.Addr())
-	scriptIsolated(w, to(e.Followers()[0].Addr()), func() func() {
+	other := e.Node(0)
+	if other == old {
+		other = e.Node(1)
+	}
+	scriptIsolated(w, to(other.Addr()), func() func() {
 		heal, err := e.Isolate(old, ensemble.Reset)
 		must(t, err)
 		deadline := time.Now().Add(time.Minute)
-		for e.Leader() == old {
+		for n := e.Leader(); n == nil || n == old; n = e.Leader() {
 			if time.Now().After(deadline) {
 				t.Fatal("no other leader after a minute")
 			}
@@ -208,6 +214,23 @@ func TestIsolatedSides(t *testing.T) {
 				break
 			}
 		}
+	})
+}
+
+// A client that closed its session in the same moment does not keep the leader from
+// being isolated. It has its answer, as from the kernel of a real leader.
+func TestIsolateAfterClose(t *testing.T) {
+	bubble(t, func(t *testing.T, s *coordtest.Server, w *world) {
+		line, err := s.Dial(t.Context(), "tcp", "leader:2181")
+		must(t, err)
+		defer line.Close()
+		r := &raw{line, w}
+		r.greet(0, 40000, 0, nil)
+		r.send(int32(1), int32(-11))
+		synctest.Wait() // the answer is under way
+		defer s.Isolate("leader:2181")()
+		r.expect("close")
+		equal(t, "what the client heard", strings.Contains(w.log.String(), "close: xid 1"), true)
 	})
 }
 

@@ -21,15 +21,11 @@ func TestIsolate(t *testing.T) {
 		Tick:       500 * time.Millisecond,
 		Namespaces: true,
 		JVM:        []string{"-Dzookeeper.forceSync=no"},
-		Config:     map[string]string{"syncLimit": "8"}, // so the old leader leads for 4 s yet
+		Config:     map[string]string{"syncLimit": "80"}, // so the old leader leads for as long as the test needs
 	})
 	for _, how := range []ensemble.Isolation{ensemble.Reset, ensemble.Restart} {
 		t.Run(string(how), func(t *testing.T) {
-			var old *ensemble.Node
-			eventually(t, "a leader and two followers", func() bool {
-				old = e.Leader()
-				return old != nil && len(e.Followers()) == 2
-			})
+			old := e.Settled(t)
 			there := connect(t, []string{old.Addr()})
 			if _, _, err := there.Get("/"); err != nil {
 				t.Fatal(err)
@@ -39,9 +35,10 @@ func TestIsolate(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			eventually(t, "another leads", func() bool { l := e.Leader(); return l != nil && l != old })
+			var next *ensemble.Node
+			eventually(t, "another leads", func() bool { next = e.Leader(); return next != nil && next != old })
 			t.Logf("another leads after %v", time.Since(began))
-			elsewhere := connect(t, []string{e.Leader().Addr()})
+			elsewhere := connect(t, []string{next.Addr()})
 			if _, err := elsewhere.Create("/"+string(how), nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 				t.Errorf("a write by the new leader: %v", err)
 			}

@@ -26,6 +26,19 @@ func New(tb testing.TB, opts *Options) *Ensemble {
 	return e
 }
 
+// Settled waits until one server leads and all others that run follow it, and returns
+// that one. If it takes more than a minute the test fails.
+func (e *Ensemble) Settled(tb testing.TB) *Node {
+	tb.Helper()
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		if n := e.Leader(); n != nil && len(e.Followers()) == len(e.running())-1 {
+			return n
+		}
+	}
+	tb.Fatal("no leader whom all others follow after a minute")
+	return nil
+}
+
 // require ends the test unless servers with these options can be started.
 func require(tb testing.TB, opts *Options) {
 	tb.Helper()

@@ -90,11 +90,7 @@ type grant struct {
 func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Duration, how ensemble.Isolation, busy bool, each int) []*row {
 	root := &World{TB: t, real: e}
 	root.operator = root.Client(40 * time.Second).Client
-	var old *ensemble.Node
-	root.Eventually("a leader and two followers", func() bool {
-		old = e.Leader()
-		return old != nil && len(e.Followers()) == 2
-	})
+	old := e.Settled(t)
 	servers := append([]string{old.Addr()}, root.elsewhere(e, old)...)
 	b := root.Dial(servers[1:], &coord.Options{SessionTimeout: 40 * time.Second})
 	root.operator = b.Client

@@ -15,16 +15,31 @@ import (
 // A holder there is told before the next gets the lock, or is saved by another
 // server; in no case do two hold. (R2, R21.)
 func Leaderless(t *testing.T, s Subject) {
+	t.Run("T=4s, the leader freezes for longer than it", func(t *testing.T) {
+		const T = 4 * time.Second
+		e := ensemble.New(t, &ensemble.Options{Nodes: 3}) // which takes no root
+		w := on(t, s, e)
+		n := e.Settled(t)
+		followers := w.elsewhere(e, n)
+		a := w.Dial(followers[:1], &coord.Options{SessionTimeout: T})
+		b := w.Dial(followers[1:], &coord.Options{SessionTimeout: 40 * time.Second})
+		ha, hb := w.Held(a), w.Behind(b, 2)
+		n.Freeze()
+		time.AfterFunc(T*3/2, n.Thaw) // before its followers give it up, after 5 ticks
+		told, had := w.follow(ha.Lost()), w.follow(hb.Acquired())
+		margin := (<-had).Sub(<-told)
+		if margin <= 0 {
+			t.Errorf("granted %v before the holder was told", -margin)
+		}
+		t.Logf("margin %v", margin.Round(time.Millisecond))
+		must(w, hb.Release(bg))
+	})
 	e := ensemble.New(t, &ensemble.Options{Nodes: 3, Namespaces: true})
-	leader := func(w *World) (n *ensemble.Node) {
-		w.Eventually("a leader", func() bool { n = e.Leader(); return n != nil && len(e.Followers()) == 2 })
-		return n
-	}
 	for _, T := range []time.Duration{4 * time.Second, 10 * time.Second} {
 		t.Run(fmt.Sprintf("T=%v, a follower loses its leader, its clients know no other", T), func(t *testing.T) {
 			w := on(t, s, e)
-			leader(w)
-			n := e.Followers()[0]
+			e.Settled(t)
+			n := follower(t, e)
 			a := w.Dial([]string{n.Addr()}, &coord.Options{SessionTimeout: T})
 			others := w.elsewhere(e, n)
 			w.operator = w.Dial(others, &coord.Options{}).Client
@@ -35,8 +50,8 @@ func Leaderless(t *testing.T, s Subject) {
 	}
 	t.Run("a follower loses its leader, its clients know others", func(t *testing.T) {
 		w := on(t, s, e)
-		leader(w)
-		n := e.Followers()[0]
+		e.Settled(t)
+		n := follower(t, e)
 		a := w.Client(10 * time.Second)
 		for at := a.Conn().Server(); at != n.Addr(); at = a.Conn().Server() {
 			a.Link.Reset()
@@ -55,24 +70,6 @@ func Leaderless(t *testing.T, s Subject) {
 		open(w, "acquired", hb.Acquired())
 		must(w, ha.Release(bg))
 		w.Grant(hb)
-		must(w, hb.Release(bg))
-	})
-	t.Run("T=4s, the leader freezes for longer than it", func(t *testing.T) {
-		const T = 4 * time.Second
-		w := on(t, s, e)
-		n := leader(w)
-		followers := w.elsewhere(e, n)
-		a := w.Dial(followers[:1], &coord.Options{SessionTimeout: T})
-		b := w.Dial(followers[1:], &coord.Options{SessionTimeout: 40 * time.Second})
-		ha, hb := w.Held(a), w.Behind(b, 2)
-		n.Freeze()
-		time.AfterFunc(T*3/2, n.Thaw) // before its followers give it up, after 5 ticks
-		told, had := w.follow(ha.Lost()), w.follow(hb.Acquired())
-		margin := (<-had).Sub(<-told)
-		if margin <= 0 {
-			t.Errorf("granted %v before the holder was told", -margin)
-		}
-		t.Logf("margin %v", margin.Round(time.Millisecond))
 		must(w, hb.Release(bg))
 	})
 }
