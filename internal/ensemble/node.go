@@ -162,7 +162,7 @@ func (n *Node) waitServing(ctx context.Context) error {
 		if mode, _ := n.mode(patience); mode != "" {
 			// On a port that was taken in the meantime another server answers.
 			// The data directory proves that it is this one.
-			if conf, err := n.ask("conf", patience); err == nil && strings.Contains(conf, n.dir+"/") && listens(n.secure, patience) {
+			if conf, err := n.ask("conf", patience); err == nil && strings.Contains(conf, n.dir+"/") && n.secured(conf) {
 				return nil
 			}
 		}
@@ -185,16 +185,11 @@ func (n *Node) waitServing(ctx context.Context) error {
 	}
 }
 
-// listens reports whether somebody accepts connections at addr; "" does not matter.
-func listens(addr string, patience time.Duration) bool {
-	if addr == "" {
-		return true
-	}
-	c, err := net.DialTimeout("tcp", addr, patience)
-	if err != nil {
-		return false
-	}
-	return c.Close() == nil
+// secured reports whether the server, of which this is the configuration in use, has
+// the port for TLS if it is to have one: it takes that after it has begun to serve.
+func (n *Node) secured(conf string) bool {
+	_, port, _ := net.SplitHostPort(n.secure)
+	return port == "" || strings.Contains(conf, "secureClientPort="+port+"\n")
 }
 
 func (n *Node) logFile() string { return filepath.Join(n.dir, "log") }
