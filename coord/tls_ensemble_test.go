@@ -8,11 +8,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,23 +27,13 @@ func secured(t *testing.T, cert tls.Certificate, auth string) (string, string) {
 	trust, keys := filepath.Join(t.TempDir(), "trust.pem"), filepath.Join(t.TempDir(), "keys.pem")
 	must(t, os.WriteFile(trust, text, 0o600))
 	must(t, os.WriteFile(keys, append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), text...), 0o600))
-	port, secure := "", ""
-	for { // below those that the kernel gives to clients
-		port = strconv.Itoa(15000 + rand.IntN(5000))
-		secure = net.JoinHostPort("127.0.0.1", port)
-		if l, err := net.Listen("tcp", secure); err == nil {
-			must(t, l.Close())
-			break
-		}
-	}
-	e := ensemble.New(t, &ensemble.Options{Config: map[string]string{
+	e := ensemble.New(t, &ensemble.Options{Secure: true, Config: map[string]string{
 		"serverCnxnFactory":       "org.apache.zookeeper.server.NettyServerCnxnFactory",
-		"secureClientPort":        port,
 		"ssl.clientAuth":          auth,
 		"ssl.keyStore.location":   keys,
 		"ssl.trustStore.location": trust,
 	}})
-	return secure, e.Servers()[0]
+	return e.Node(0).SecureAddr(), e.Servers()[0]
 }
 
 // Real servers and clients of which one expects TLS, or a certificate, that the

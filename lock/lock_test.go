@@ -7,6 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/lock"
 )
@@ -46,7 +47,9 @@ func TestPermissions(t *testing.T) { locktest.Permissions(t, mutex) }
 
 func TestWire(t *testing.T) { locktest.Wire(t, mutex) }
 
-func TestIsolatedLeader(t *testing.T) { locktest.IsolatedLeader(t, mutex, unqueued) }
+func TestIsolatedLeader(t *testing.T) {
+	locktest.IsolatedLeader(t, []ensemble.Isolation{ensemble.Reset, ensemble.Restart}, mutex, unqueued)
+}
 
 func TestIsolatedPhases(t *testing.T) {
 	for _, s := range []locktest.Subject{mutex, unqueued} {

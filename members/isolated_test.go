@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/members"
 )
@@ -35,6 +36,8 @@ var one = locktest.Subject{
 
 // A member is told that it is lost before its ID can be somebody else's, although its
 // server is a leader that was isolated and does not know. (R2, R85.)
-func TestIsolatedLeader(t *testing.T) { locktest.IsolatedLeader(t, one) }
+func TestIsolatedLeader(t *testing.T) {
+	locktest.IsolatedLeader(t, []ensemble.Isolation{ensemble.Reset}, one)
+}
 
 func TestIsolatedPhases(t *testing.T) { locktest.IsolatedPhases(t, one) }

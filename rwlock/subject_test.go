@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -128,7 +129,7 @@ func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, subjects()[downgraded])
 
 func TestIsolatedLeader(t *testing.T) {
 	all := subjects()
-	locktest.IsolatedLeader(t, all[writer], all[downgraded])
+	locktest.IsolatedLeader(t, []ensemble.Isolation{ensemble.Reset}, all[writer], all[downgraded])
 }
 
 func TestIsolatedPhases(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 
 // A seat is where a server listens.
 type seat struct {
-	host                     string
-	client, quorum, election int // ports
+	host                             string
+	client, quorum, election, secure int // ports
 }
 
 // seats chooses where the servers listen.
@@ -27,16 +27,16 @@ func (e *Ensemble) seats(opts *Options) ([]seat, error) {
 			return nil, err
 		}
 		for i := range seats {
-			seats[i] = seat{e.net.host(i), 2181, 2888, 3888}
+			seats[i] = seat{e.net.host(i), 2181, 2888, 3888, 2281}
 		}
 		return seats, nil
 	}
-	ports, err := freePorts(3 * len(seats))
+	ports, err := freePorts(4 * len(seats))
 	if err != nil {
 		return nil, err
 	}
 	for i := range seats {
-		seats[i] = seat{"127.0.0.1", ports[3*i], ports[3*i+1], ports[3*i+2]}
+		seats[i] = seat{"127.0.0.1", ports[4*i], ports[4*i+1], ports[4*i+2], ports[4*i+3]}
 	}
 	return seats, nil
 }
@@ -64,6 +64,11 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 
 			"admin.enableServer":     "false",
 			"4lw.commands.whitelist": "*",
+		}
+		if opts != nil && opts.Secure {
+			n.secure = net.JoinHostPort(own.host, strconv.Itoa(own.secure))
+			config["secureClientPort"] = strconv.Itoa(own.secure)
+			config["secureClientPortAddress"] = own.host
 		}
 		if len(seats) > 1 {
 			for j, s := range seats {

@@ -21,8 +21,8 @@
 //
 // Servers that can be isolated run in network namespaces, which takes root, ip of
 // iproute2, iptables, and nsenter and unshare of util-linux. Where these are missing
-// it is the same. Their addresses are of 198.18.0.0/16, which is set apart for
-// tests of networks; nothing of the machine's own network is changed but for one
+// it is the same. Their addresses are of 198.18.0.0/15, which is set apart for
+// tests of networks, or of 10.213.0.0/16 if that is in use; nothing of the machine's own network is changed but for one
 // more link.
 //
 // # Time

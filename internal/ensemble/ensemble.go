@@ -21,6 +21,9 @@ type Options struct {
 	// Namespaces has each server run in a network namespace of its own, so that
 	// Isolate can cut it off from the others. That takes root.
 	Namespaces bool
+	// Secure has each server listen for TLS too, at Node.SecureAddr. What that takes
+	// of keys is for Config to say.
+	Secure bool
 	// JVM is appended to the flags of java, so it overrides.
 	JVM []string
 	// Config is added to zoo.cfg and overrides what it says.

@@ -32,7 +32,7 @@ func separable() error {
 		}
 	}
 	// What it takes of rights, and of the kernel.
-	out, err := exec.Command("unshare", "--net", "iptables", "-A", "OUTPUT", "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset").CombinedOutput()
+	out, err := exec.Command("unshare", "--net", "iptables", "--wait", "-A", "OUTPUT", "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("servers cannot be isolated: %w: %s", err, bytes.TrimSpace(out))
 	}

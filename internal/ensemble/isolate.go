@@ -44,8 +44,9 @@ func (e *Ensemble) Isolate(n *Node, how Isolation) (heal func(), err error) {
 			rules[self] = append(rules[self], "INPUT -s "+e.net.host(i)+" -j DROP", "OUTPUT -d "+e.net.host(i)+" -j DROP")
 		}
 	}
+	done := 0 // servers that have their rules
 	heal = sync.OnceFunc(func() {
-		for i := range rules {
+		for i := range rules[:done] {
 			if err := e.net.filter(i, "-D", rules[i]); err != nil {
 				panic("ensemble: " + err.Error())
 			}
@@ -53,8 +54,10 @@ func (e *Ensemble) Isolate(n *Node, how Isolation) (heal func(), err error) {
 	})
 	for i := range rules {
 		if err := e.net.filter(i, "-A", rules[i]); err != nil {
+			heal()
 			return nil, err
 		}
+		done++
 	}
 	if how == Restart {
 		for _, i := range others {

@@ -3,6 +3,8 @@
 package ensemble_test
 
 import (
+	"os"
+	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -57,5 +59,16 @@ func TestIsolate(t *testing.T) {
 				t.Errorf("what the old leader has not done: %v, %v", ok, err)
 			}
 		})
+	}
+}
+
+// Where all addresses for tests of networks are routed somewhere, others serve.
+func TestAddressesInUse(t *testing.T) {
+	ensemble.Require(t, &ensemble.Options{Namespaces: true})
+	cmd := exec.Command("unshare", "--net", "sh", "-ec", `ip link set lo up
+		ip route add blackhole 198.18.0.0/15
+		exec "$0" -test.run=TestStopLeavesNothing/namespaces=true`, os.Args[0])
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
 	}
 }

@@ -15,17 +15,21 @@ import (
 // links when this process ends, however it ends.
 type network struct {
 	name  string // of our end of the link to the bridge
+	block string // of ranges: the first two bytes of the addresses
 	third int    // byte of the addresses
 	hub   *os.File
 	hosts []*os.File
 }
 
-// The addresses are of the range for testing networks, 198.18.0.0/15: a /24 of it,
-// which goes with the name of our link, so that two processes cannot choose the same.
+// The addresses are a /24 of the range for testing networks, or where all of that is
+// routed, as by some VPNs, of a private one. The third byte goes with the name of our link, so that two processes cannot choose
+// the same.
+var ranges = []string{"198.18", "198.19", "10.213"}
+
 const ours, first = 1, 11 // last bytes of the addresses: ours, and of server 0
 
-func (n *network) prefix() string          { return fmt.Sprintf("198.18.%d.0/24", n.third) }
-func (n *network) address(last int) string { return fmt.Sprintf("198.18.%d.%d", n.third, last) }
+func (n *network) prefix() string          { return fmt.Sprintf("%s.%d.0/24", n.block, n.third) }
+func (n *network) address(last int) string { return fmt.Sprintf("%s.%d.%d", n.block, n.third, last) }
 
 // host returns the address of server i.
 func (n *network) host(i int) string { return n.address(first + i) }
@@ -67,7 +71,9 @@ func (n *network) build(servers int) (err error) {
 
 // join links us to the bridge, with addresses that nobody uses.
 func (n *network) join() error {
-	for _, n.third = range rand.Perm(256) {
+	thirds := rand.Perm(256)
+	for i := range 256 * len(ranges) {
+		n.block, n.third = ranges[i/256], thirds[i%256]
 		if used, err := routed(n.prefix()); err != nil {
 			return err
 		} else if used {
@@ -83,7 +89,7 @@ func (n *network) join() error {
 		n.name = name
 		return within(nil, fmt.Sprintf("addr add %s/24 dev %s\nlink set %s up\n", n.address(ours), name, name), "ip", "-batch", "-")
 	}
-	return fmt.Errorf("no free range of addresses in 198.18.0.0/16")
+	return fmt.Errorf("no free addresses in %v", ranges)
 }
 
 // routed tells whether there is a route to prefix, or to a part of it, other than

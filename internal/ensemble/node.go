@@ -20,9 +20,10 @@ import (
 // through any number of kills and restarts. Its methods may be called at any
 // time and from several goroutines.
 type Node struct {
-	addr string
-	dir  string   // configuration, data and log
-	java []string // the command line
+	addr   string
+	secure string   // "" without Options.Secure
+	dir    string   // configuration, data and log
+	java   []string // the command line
 
 	mu     sync.Mutex
 	proc   *process // nil before the first Launch
@@ -31,6 +32,9 @@ type Node struct {
 
 // Addr returns the address for clients, host:port.
 func (n *Node) Addr() string { return n.addr }
+
+// SecureAddr returns the address for clients that speak TLS, host:port.
+func (n *Node) SecureAddr() string { return n.secure }
 
 // Launch starts the server's process if it does not run, and does not wait
 // until it serves: one of three cannot while it is alone. See
@@ -158,7 +162,7 @@ func (n *Node) waitServing(ctx context.Context) error {
 		if mode, _ := n.mode(patience); mode != "" {
 			// On a port that was taken in the meantime another server answers.
 			// The data directory proves that it is this one.
-			if conf, err := n.ask("conf", patience); err == nil && strings.Contains(conf, n.dir+"/") {
+			if conf, err := n.ask("conf", patience); err == nil && strings.Contains(conf, n.dir+"/") && n.secured(conf) {
 				return nil
 			}
 		}
@@ -179,6 +183,13 @@ func (n *Node) waitServing(ctx context.Context) error {
 		case <-poll.C:
 		}
 	}
+}
+
+// secured reports whether the server, of which this is the configuration in use, has
+// the port for TLS if it is to have one: it takes that after it has begun to serve.
+func (n *Node) secured(conf string) bool {
+	_, port, _ := net.SplitHostPort(n.secure)
+	return port == "" || strings.Contains(conf, "secureClientPort="+port+"\n")
 }
 
 func (n *Node) logFile() string { return filepath.Join(n.dir, "log") }

@@ -57,10 +57,11 @@ func follower(tb testing.TB, e *ensemble.Ensemble) *ensemble.Node {
 }
 
 // bound is d in a bubble, where only what waits takes time, and leaves a real
-// server and a busy machine some more.
+// server and a busy machine some more: less than the silence after which a
+// connection is given up at T.
 func (w *World) bound(d time.Duration) time.Duration {
 	if w.real != nil {
-		return max(d, 500*time.Millisecond)
+		return max(d, 2*time.Second)
 	}
 	return d
 }

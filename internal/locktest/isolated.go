@@ -19,8 +19,9 @@ import (
 // before the next gets the lock, or is saved by another server; in no case do two
 // hold. (R2, R16, R21, R85.)
 //
-// Holders of all subjects meet each isolation together.
-func IsolatedLeader(t *testing.T, subjects ...Subject) {
+// Holders of all subjects meet each isolation together: those of hows, and all in the
+// long form.
+func IsolatedLeader(t *testing.T, hows []ensemble.Isolation, subjects ...Subject) {
 	if !Stress {
 		t.Parallel() // it mostly waits
 	}
@@ -44,7 +45,9 @@ func IsolatedLeader(t *testing.T, subjects ...Subject) {
 		})
 	}
 	if !Stress {
-		isolate(4*time.Second, ensemble.Reset, false, 10)
+		for _, how := range hows {
+			isolate(4*time.Second, how, false, 10)
+		}
 	} else {
 		for _, T := range []time.Duration{4 * time.Second, 6 * time.Second, 10 * time.Second} {
 			for _, how := range []ensemble.Isolation{ensemble.Reset, ensemble.Restart, ensemble.Silence} {

@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -58,13 +59,24 @@ func (r *round) used() {
 
 // lose has the first create that travels in direction d be lost with its connection.
 func (r *round) lose(d coordtest.Direction) {
-	met := false
+	r.first(func(f coordtest.Frame) bool { return f.Dir == d && f.Op == r.create },
+		func() coordtest.Action { return coordtest.HangUp })
+}
+
+// first has do say what becomes of the first frame that is meant. There must be one.
+func (r *round) first(meant func(coordtest.Frame) bool, do func() coordtest.Action) {
+	var met atomic.Bool
 	r.a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-		if !met && f.Dir == d && f.Op == r.create {
-			met = true
-			return coordtest.HangUp
+		if !met.Load() && meant(f) {
+			met.Store(true)
+			return do()
 		}
 		return coordtest.Pass
+	})
+	r.Cleanup(func() {
+		if !met.Load() {
+			r.Error("the frame that is meant has not been seen")
+		}
 	})
 }
 
@@ -105,14 +117,12 @@ var ways = []way{
 	{"what its holder releases before the waiter has a watch", waits, 300, func(r *round) held {
 		r.used()
 		other := r.take(r.b, r.blocker)
-		met := false
-		r.a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+		r.first(func(f coordtest.Frame) bool {
 			followed := f.Path == other.node() || f.Path == r.path || f.Path == r.path+"/self"
-			if !met && f.Dir == coordtest.ToServer && followed && (f.Op == "getData" || f.Op == "exists") {
-				met = true
-				if err := other.Release(bg); err != nil {
-					r.Error(err)
-				}
+			return f.Dir == coordtest.ToServer && followed && (f.Op == "getData" || f.Op == "exists")
+		}, func() coordtest.Action {
+			if err := other.Release(bg); err != nil {
+				r.Error(err)
 			}
 			return coordtest.Pass
 		})
@@ -152,14 +162,12 @@ var ways = []way{
 	}},
 	{"what is free, with the first word of the own znode lost", nil, 0, func(r *round) held {
 		r.used()
-		met := false
-		r.a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-			if !met && f.Dir == coordtest.ToClient && f.Op == "getData" {
-				met = true
-				return coordtest.Drop
-			}
-			return coordtest.Pass
-		})
+		r.a.Link.Reset() // or as many words as are waited for at once might be lost already
+		r.rest()
+		_, err := r.a.Await(bg)
+		r.must(err)
+		r.first(func(f coordtest.Frame) bool { return f.Dir == coordtest.ToClient && f.Op == "getData" },
+			func() coordtest.Action { return coordtest.Drop })
 		return r.begin()
 	}},
 	{"what is free, in a directory to which it may not write", func(r recipe) bool { return r.queued }, 300, func(r *round) held {
