@@ -61,7 +61,7 @@ type znode struct {
 var errAgain = errors.New("config: look again")
 
 // fetch reads the full path in session s. If sync is set the answer is no older
-// than the question, whichever server gives it.
+// than the question, unless a leader gives it that is cut off from the others.
 func fetch(ctx context.Context, s *coord.Session, path string, sync bool) (znode, error) {
 	if sync {
 		if err := catchUp(ctx, s, path); err != nil {

@@ -134,6 +134,9 @@ func (l *Loop) start() {
 		}
 		go l.read(e, w, l.epoch)
 	}
+	if len(l.pending) == 0 {
+		l.pending = nil // nor does the array stay
+	}
 }
 
 func (l *Loop) read(e *entry, w want, epoch int) {

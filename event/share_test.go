@@ -100,6 +100,15 @@ func TestNobodyLooks(t *testing.T) {
 	})
 }
 
+// heap returns how much of the heap is in use when all is quiet.
+func heap() uint64 {
+	synctest.Wait()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
 // Once nobody looks, what was read is not kept for whoever may come, though the
 // watch is, and serves them.
 func TestNobodyLooksAndNothingIsKept(t *testing.T) {
@@ -126,13 +135,6 @@ func TestNobodyLooksAndNothingIsKept(t *testing.T) {
 						return w.c.Follow(ctx, path(i))
 					}
 					return w.c.Watch(ctx, path(i), x.kind)
-				}
-				heap := func() uint64 {
-					synctest.Wait()
-					runtime.GC()
-					var m runtime.MemStats
-					runtime.ReadMemStats(&m)
-					return m.HeapAlloc
 				}
 				full := func(snap event.Snapshot) bool {
 					return len(snap.Data) == size || len(snap.Children) == 10

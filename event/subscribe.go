@@ -120,11 +120,14 @@ func (l *Loop) drop(e *entry) {
 	if len(e.subs) > 0 {
 		return
 	}
-	e.subs = nil // a map keeps the room for the most it ever had
+	e.subs = nil // a map keeps the room for the most it ever had; so does that of the entries
 	switch {
 	case e.reading:
 	case e.armed == unarmed:
 		delete(l.entries, e.key)
+		if len(l.entries) == 0 {
+			l.entries = make(map[key]*entry)
+		}
 	case e.snap.Data != nil || e.snap.Children != nil:
 		e.snap, e.have = Snapshot{}, false
 	}

@@ -46,7 +46,10 @@ import (
 // there first, or the former holder's guarded writes still pass, and its release
 // may remove what the program has at the path, until it hears of its loss. A
 // holder whose znode in the directory alone is deleted is not told, though its
-// guarded writes are refused.
+// guarded writes are refused. Who may make znodes in the directory and not delete
+// them leaves its own there until its session ends, of which [coord.Hold.Release]
+// tells; and for that long it is refused the lock, as is any other who may not
+// delete there, since the earlier guard is in force.
 //
 // An Unqueued must come from [NewUnqueued]. Like a Mutex it is only a name:
 // every call to Acquire is a contender of its own.

@@ -17,7 +17,7 @@ import (
 const maxMakes = 8
 
 // enter creates the znode, and learns its czxid. When it returns nil no guard of
-// one who had the ID before lets anything pass. It ends at the latest when ctx has
+// one who had the ID before lets anything pass, unless they may not be removed. It ends at the latest when ctx has
 // ended and what was asked last has been answered.
 func (st *stay) enter(ctx context.Context) error {
 	replace := false
@@ -93,10 +93,14 @@ func (st *stay) create(ctx context.Context, replace bool) error {
 			former = &st.stat
 		}
 		err := st.claim.Take(ctx, data, former)
-		if _, refused := err.(claim.OwnError); !refused { // one within may be of ctx's cause
+		switch err.(type) { // one within may be of ctx's cause
+		case claim.ClearError:
+			return nil // a member all the same, as in disarm
+		case claim.OwnError:
+			st.claim = nil // a member all the same
+		default:
 			return err
 		}
-		st.claim = nil // a member all the same
 	}
 	if replace {
 		return st.replace(data)

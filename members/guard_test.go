@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
-	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -225,73 +223,6 @@ func TestLateLeaving(t *testing.T) {
 					w.must(leave(bg))
 					if got := fmt.Sprint(w.truth(), w.guards()); got != "[]" {
 						w.Errorf("left: %s", got)
-					}
-				})
-			})
-		}
-	}
-}
-
-// Whoever may not make a guard, or has no room for one, is a member all the same, and
-// its Guard lets nothing pass.
-func TestWithoutGuard(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		below string // in which something stands in the way
-		perms int32
-		flags int32
-	}{
-		{"the guards' directory is closed", "-guard", zk.PermRead, 0},
-		{"the one of the ID is closed", "-guard/self", zk.PermRead, 0},
-		{"the one of the ID may be written to by others only", "-guard/self", zk.PermAll &^ zk.PermWrite, 0},
-		{"the one of the ID hides all", "-guard/self", zk.PermAdmin, 0},
-		{"another's znode is in the place of that", "-guard/self", zk.PermAll, zk.FlagEphemeral},
-		{"a group in the root", "", 0, 0},
-	} {
-		for name, in := range map[string]func(*testing.T, locktest.Subject, func(*locktest.World)){"fake": locktest.InBubble, "real": locktest.OnReal} {
-			t.Run(name+"/"+tt.name, func(t *testing.T) {
-				in(t, locktest.Subject{}, func(w *locktest.World) {
-					must := func(err error) {
-						t.Helper()
-						if err != nil {
-							t.Fatal(err)
-						}
-					}
-					dir, id := w.Dir, "self"
-					if tt.below == "" {
-						dir, id = "/", path.Base(w.Dir)
-					} else {
-						h := members.New(w.Client(locktest.T).Client, w.Dir+tt.below).Join(bg, members.Member{ID: "first"})
-						must(h.Wait()) // makes the directories
-						must(h.Release(bg))
-						must(w.Op().Delete(w.Dir+tt.below, -1))
-						_, err := w.Op().Create(w.Dir+tt.below, nil, tt.flags, zk.WorldACL(tt.perms))
-						must(err)
-					}
-					g := members.New(w.Client(locktest.T).Client, dir)
-					node := coord.Child(dir, id)
-					for range 2 {
-						h := g.Join(bg, members.Member{ID: id, Data: []byte("1")})
-						must(h.Wait())
-						if data, _, err := w.Op().Get(node); err != nil || string(data) != "1" {
-							t.Errorf("there is %q, %v", data, err)
-						}
-						if _, err := w.Op().Multi(h.Guard()); !errors.Is(err, zk.ErrNoNode) {
-							t.Errorf("a guarded write: %v", err)
-						}
-						must(h.Release(bg))
-
-						m := g.Keep(bg, members.Member{ID: id})
-						w.Wait("membership", m.Joined())
-						must(m.Leave(bg))
-
-						h = g.Join(bg, members.Member{ID: id})
-						must(h.Wait())
-						must(w.Op().Delete(node, -1))
-						w.Wait("end", h.Done())
-						if err := h.Err(); !errors.Is(err, coord.ErrDeleted) {
-							t.Errorf("ended with %v", err)
-						}
 					}
 				})
 			})

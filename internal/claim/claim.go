@@ -77,6 +77,15 @@ func (e OwnError) Error() string { return e.Err.Error() }
 // Unwrap returns e.Err.
 func (e OwnError) Unwrap() error { return e.Err }
 
+// A ClearError is a refusal to list or remove the names of earlier holders. Our
+// znodes are there, but guards of theirs may be in force.
+type ClearError struct{ Err error }
+
+func (e ClearError) Error() string { return e.Err.Error() }
+
+// Unwrap returns e.Err.
+func (e ClearError) Unwrap() error { return e.Err }
+
 // maxMakes bounds how often what is missing is made for one Take.
 const maxMakes = 8
 
@@ -150,7 +159,9 @@ func (c *Claim) Take(ctx context.Context, data []byte, former *zk.Stat) error {
 			}
 			c.token = stat.Czxid
 		}
-		if err := Clear(c.s, c.dir, c.token); err != nil {
+		if err := Clear(c.s, c.dir, c.token); coord.Refused(err) {
+			return ClearError{err}
+		} else if err != nil {
 			return err
 		}
 		if stat, err := c.Look(); err != nil || c.made(stat) {

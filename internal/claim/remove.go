@@ -11,20 +11,29 @@ import (
 // Remove deletes our znodes, if there are any, or only our own name if robbed says
 // that the path is known not to be ours any more. In one transaction our own name
 // stands for the path being ours, so it does no harm however late or often it is
-// carried out. The error is the ensemble's refusal, or the end of the session.
+// carried out. If our own name may not be deleted, what is at the path is all the
+// same. The error is the ensemble's refusal, or the end of the session.
 func (c *Claim) Remove(robbed bool) error {
 	if c.token == 0 {
 		return nil
 	}
 	own, version := c.own, int32(ourVersion)
+	var left error // why our own name stays
 	for !robbed {
-		_, err := coord.Retry(background, c.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return coord.Transact(conn, &zk.DeleteRequest{Path: own, Version: -1}, &zk.DeleteRequest{Path: c.path, Version: version})
+		var ours any = &zk.DeleteRequest{Path: own, Version: -1}
+		if left != nil {
+			ours = &zk.CheckVersionRequest{Path: own, Version: -1}
+		}
+		res, err := coord.Retry(background, c.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
+			return coord.Transact(conn, ours, &zk.DeleteRequest{Path: c.path, Version: version})
 		})
 		missing := errors.Is(err, zk.ErrNoNode)
 		switch {
 		case err == nil:
-			return nil
+			return left
+		case left == nil && len(res) > 0 && errors.Is(res[0].Error, zk.ErrNoAuth):
+			left = err
+			continue
 		case !missing && !errors.Is(err, zk.ErrBadVersion): // that somebody wrote to it
 			return err
 		}
@@ -69,7 +78,7 @@ func (c *Claim) rename() (string, error) {
 func (c *Claim) Look() (*zk.Stat, error) { return look(c.s, c.path) }
 
 // find returns the Stat of our own name, nil if it is not there. The answer is no
-// older than the question, whichever server gives it.
+// older than the question, unless a leader gives it that is cut off from the others.
 func (c *Claim) find() (*zk.Stat, error) {
 	_, err := coord.Retry(background, c.s, func(conn *zk.Conn) (string, error) { return conn.Sync(c.own) })
 	if err != nil {
