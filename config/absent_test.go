@@ -174,7 +174,8 @@ func TestAbsentAtOneMoment(t *testing.T) {
 }
 
 // The absence costs no request if what it is looked for in is known to be there, one
-// for each directory otherwise, and nothing at all if nothing else is to be changed.
+// for each directory otherwise, and a write that is refused if nothing else is to be
+// changed: a quorum has agreed.
 // Nothing is left behind.
 func TestAbsenceCosts(t *testing.T) {
 	bubble(t, func(w *world) {
@@ -193,9 +194,9 @@ func TestAbsenceCosts(t *testing.T) {
 		}{
 			{map[string]int{"a": 2}, []string{"none"}, "sync exists exists multi"},
 			{map[string]int{"a": 2}, []string{"d/x", "d/y", "d/e/z"}, "sync exists exists exists exists exists exists multi"},
-			{nil, []string{"none"}, "sync exists"},
-			{nil, []string{"d/e/none"}, "sync exists"},
-			{nil, []string{"d/x", "d/y"}, "sync exists exists exists exists"}, // all of d is missing, which is one look
+			{nil, []string{"none"}, "sync exists setData"},
+			{nil, []string{"d/e/none"}, "sync exists setData"},
+			{nil, []string{"d/x", "d/y"}, "sync exists exists exists exists setData"}, // all of d is missing, which is one look
 			{nil, []string{"none", "d/x"}, "sync exists exists exists exists multi"},
 		} {
 			before := w.Tree()

@@ -2,8 +2,10 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"slices"
 
@@ -116,7 +118,9 @@ func publish(ctx context.Context, c *coord.Client, path string, writes []write) 
 		if err = look(ctx, s, path, writes); err == nil {
 			todo, err = conditional(ctx, s, writes)
 		}
-		if err == nil && len(todo) > 0 {
+		if err == nil && len(todo) == 1 && todo[0].absent() {
+			err = confirm(ctx, s, todo[0].path)
+		} else if err == nil && len(todo) > 0 {
 			err = commit(ctx, c, s, todo)
 		}
 		if err != errAgain {
@@ -161,8 +165,24 @@ func exists(ctx context.Context, s *coord.Session, path string) (*zk.Stat, error
 	return stat, reason(ctx, s, err)
 }
 
+// confirm has a quorum say that the full path is not there, which a look does not: a
+// leader that is cut off answers that, too. A write that is refused is agreed upon as
+// any other, and takes no permission if there is nothing.
+func confirm(ctx context.Context, s *coord.Session, path string) error {
+	_, err := coord.Retry(ctx, s, func(conn *zk.Conn) (*zk.Stat, error) {
+		return conn.Set(path, nil, math.MinInt32) // a version that no znode has
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil
+	case coord.Refused(err): // something is there
+		return errAgain
+	}
+	return reason(ctx, s, err)
+}
+
 // conditional returns what is to be done in one transaction for writes, which have
-// been looked at; nothing if all of it was so at one moment. That what is to be
+// been looked at. That what is to be
 // removed is not there is a condition of the transaction: another might create it
 // before that is carried out, and one would find half of each. A znode can be a
 // condition by its absence if its parent is there. So the topmost one that is missing
@@ -179,7 +199,6 @@ func conditional(ctx context.Context, s *coord.Session, writes []write) ([]write
 	}
 	var todo []write
 	for _, w := range writes {
-		// One that is alone was absent when it was looked at, and that is enough.
 		for up := path.Dir(w.path); w.absent() && len(writes) > 1 && !there[up]; up = path.Dir(up) {
 			if _, known := there[up]; !known {
 				stat, err := exists(ctx, s, up)
@@ -197,9 +216,6 @@ func conditional(ctx context.Context, s *coord.Session, writes []write) ([]write
 		}
 		named[w.path] = true
 		todo = append(todo, w)
-	}
-	if len(todo) == 1 && todo[0].absent() {
-		return nil, nil
 	}
 	return todo, nil
 }

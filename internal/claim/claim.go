@@ -118,9 +118,13 @@ func (c *Claim) Take(ctx context.Context, data []byte, former *zk.Stat) error {
 		&zk.SetDataRequest{Path: c.dir, Data: []byte{}, Version: -1},
 	)
 	ownOps := len(ops) - 2
-	// What has been made is used, whoever has given up meanwhile: not every server
-	// removes a container that never had a child.
-	for makes := 0; makes > 0 || ctx.Err() == nil; {
+	for makes := 0; ; {
+		// What has been made is used, whoever has given up meanwhile: not every
+		// server removes a container that never had a child.
+		unused := makes > 0
+		if ctx.Err() != nil && !unused {
+			return coord.GivenUp(ctx)
+		}
 		res, err := coord.Call(background, c.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
 			return coord.Transact(conn, ops...)
 		})
@@ -174,7 +178,6 @@ func (c *Claim) Take(ctx context.Context, data []byte, former *zk.Stat) error {
 		}
 		c.token = 0
 	}
-	return coord.GivenUp(ctx)
 }
 
 // makeDirs makes the directory of the own names and, if that is missing as well,
