@@ -27,7 +27,8 @@ import (
 // no error; to remove one that has children is one, zk.ErrNotEmpty, unless they are
 // removed as well. Among several keys, that one is not there is made sure of in the
 // same transaction: a znode is created in its place and deleted again. That takes the
-// permission for both, and whoever follows the directory looks at it again.
+// permission for both, whoever follows the directory looks at it again, and below an
+// ephemeral znode, which can have no keys, it is refused.
 //
 // The change is carried out once or not at all, as that of [Modify], and an error
 // means what it means there. Nothing is asked of the ensemble if a key is invalid,
@@ -182,11 +183,10 @@ func confirm(ctx context.Context, s *coord.Session, path string) error {
 }
 
 // conditional returns what is to be done in one transaction for writes, which have
-// been looked at. That what is to be
-// removed is not there is a condition of the transaction: another might create it
-// before that is carried out, and one would find half of each. A znode can be a
-// condition by its absence if its parent is there. So the topmost one that is missing
-// stands for all that is to be removed below it.
+// been looked at. That what is to be removed is not there is a condition of the
+// transaction: another might create it before that is carried out, and one would find
+// half of each. A znode can be a condition by its absence if its parent is there. So
+// the topmost one that is missing stands for all that is to be removed below it.
 func conditional(ctx context.Context, s *coord.Session, writes []write) ([]write, error) {
 	there := map[string]bool{"/": true}
 	named := make(map[string]bool) // those whose absence is a condition already
