@@ -26,10 +26,11 @@ import (
 // alone is deleted is not told, though its guarded writes are refused.
 //
 // A client that may not create or write there joins without, and so does one whose
-// group is the root, beside which there is no room: its Guard lets nothing pass. One
-// that may not list or delete there leaves the guards of earlier members in force, as
-// those other programs do, and its own as well, until its session ends, of which
-// [coord.Hold.Release] tells.
+// group is the root, its chroot too, beside which there is no room: its Guard lets
+// nothing pass, and it leaves the guards in force of members who see the group from
+// above the chroot. One that may not list or delete there leaves the guards of earlier
+// members in force, as those other programs do, and its own as well, until its session
+// ends, of which [coord.Hold.Release] tells.
 //
 // If the ID is somebody else's, the Hold ends with [ErrTaken]. A znode that a
 // former session of this client has left behind is replaced, in one transaction.
