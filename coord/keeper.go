@@ -1,0 +1,116 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+)
+
+// A Keeper is the side of a [Hold] that moves it, for those who write recipes.
+// One goroutine owns it.
+type Keeper struct{ h *Hold }
+
+// NewHold returns a Hold on path and has run move it, on a goroutine that
+// [Client.Close] waits for. The op names what is done, for errors. When run
+// returns, what it returns is the end of the Hold: see [Keeper.Quit] for the
+// cause, if that is not settled yet. So it is if run ends its goroutine instead.
+//
+// If c is closed, the Hold is over at once, with [ErrClosed].
+func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
+	h := &Hold{
+		c:        c,
+		op:       op,
+		path:     path,
+		acquired: make(chan struct{}),
+		lost:     make(chan struct{}),
+		done:     make(chan struct{}),
+		release:  make(chan struct{}),
+	}
+	h.work, h.stop = context.WithCancelCause(context.Background())
+	c.want(1)
+	ok := c.Go(func(context.Context) {
+		cause := errExited
+		defer func() { h.finish(cause) }() // run may not return
+		cause = run(&Keeper{h})
+	})
+	if !ok {
+		h.finish(ErrClosed)
+	}
+	return h
+}
+
+func (h *Hold) finish(cause error) {
+	err := h.settle(cause)
+	h.mu.Lock()
+	s := h.session
+	h.mu.Unlock()
+	if s != nil {
+		s.forget(h)
+	}
+	h.c.want(-1)
+	h.c.report.hold(h.c.report.trace.Done, slog.LevelDebug, "over", h.op, h.path, errors.Unwrap(err))
+	close(h.done)
+}
+
+// Context returns a context that ends when the cause of the Hold's end is
+// settled, be it by the owner, who released it, or by the Keeper.
+func (k *Keeper) Context() context.Context { return k.h.work }
+
+// Released returns a channel that is closed when the owner asks for release.
+func (k *Keeper) Released() <-chan struct{} { return k.h.release }
+
+// Acquired says that the Hold is held in session s, where its Guard is to check the
+// znode node, a full path. That must be of this session, be gone before anybody else
+// can hold the same, and have a name that is used once: a name alone does not tell
+// whose the znode is. If node is empty the Guard lets nothing pass. Acquired returns
+// an error, and the Hold is not held, if s is over or the cause of the Hold's end is
+// settled; or if too much time has gone by since the last transaction that was
+// carried out in s. A recipe that has made none just now uses [Session.Prove] before.
+func (k *Keeper) Acquired(s *Session, node string, token Token) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	h := k.h
+	if err := s.grant(h, node, token); err != nil {
+		return err
+	}
+	h.c.report.acquired(h.op, h.path, token)
+	return nil
+}
+
+// Moved says that from now on the Guard of the Hold, which is held, is to check the
+// znode node, a full path, in place of the former one.
+func (k *Keeper) Moved(node string) {
+	k.h.mu.Lock()
+	defer k.h.mu.Unlock()
+	k.h.node = node
+}
+
+// GiveUp says that the Hold is sought no more because of cause, which is the end
+// of the ctx that governs the seeking, and reports whether it is over. If it is
+// not, it has been acquired, and that ctx matters no more: a recipe must end a
+// Hold for its ctx's sake in no other way.
+func (k *Keeper) GiveUp(cause error) bool {
+	k.h.mu.Lock()
+	defer k.h.mu.Unlock()
+	if k.h.err == nil && k.h.granted() {
+		return false
+	}
+	k.h.end(cause)
+	return true
+}
+
+// Quit says that the Hold ends because of cause, though traces of it may remain
+// for a while. If it was held, and is not released, that is its loss. Only the
+// first cause counts.
+func (k *Keeper) Quit(cause error) { k.h.settle(cause) }
+
+// Leftover says that the Hold's znode could not be removed, because of err, and
+// stays until the session ends.
+func (k *Keeper) Leftover(err error) {
+	h := k.h
+	h.c.report.log(slog.LevelWarn, "znode left behind until the session ends", "op", h.op, "path", h.path, "err", err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leftover = err
+}
