@@ -18,11 +18,11 @@ import (
 type ring struct {
 	addrs []string // in random order, so that clients spread
 
-	mu      sync.Mutex
-	next    int
-	tries   int              // since a server has last kept us for a while
-	welcome bool             // a server has welcomed us since then
-	errors  map[string]error // by address, since a server has last welcomed us
+	mu     sync.Mutex
+	next   int
+	tries  int              // since a server has last kept us for a while
+	brief  int              // how often a server has welcomed us since then
+	errors map[string]error // by address, since a server has last welcomed us
 }
 
 func newRing(addrs []string) *ring {
@@ -91,8 +91,8 @@ func (r *ring) welcomed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.errors)
-	if !r.welcome {
-		r.welcome, r.tries = true, 0
+	if r.brief++; r.brief == 1 {
+		r.tries = 0
 	}
 }
 
@@ -101,7 +101,14 @@ func (r *ring) welcomed() {
 func (r *ring) lasted() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.welcome, r.tries = false, 0
+	r.brief, r.tries = 0, 0
+}
+
+// fickle reports whether servers have welcomed us and hung up soon again and again.
+func (r *ring) fickle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.brief > 5
 }
 
 // report says of each server what is wrong with it.
@@ -143,10 +150,6 @@ func (h hosts) Next() (server string, retryStart bool) {
 	return h.s.c.ring.turn(), over
 }
 
-// hasty is how often each server is tried for a session that is established before
-// the pauses grow to what they are without one: about a quarter of its timeout long.
-const hasty = 10
-
 // dial opens one connection for the session's conn, under a tap, unless the
 // session is over. It is a [zk.Dialer], but bounds time in its own way.
 func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) {
@@ -161,7 +164,7 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	if !known { // no lease runs out; be the more patient the longer it takes
 		budget = max(t.silence()<<min(rounds, 5), patience(rounds))
 	}
-	if !known || rounds > hasty || s.c.ring.hopeless() { // haste would save nothing
+	if !known || s.c.ring.fickle() || s.c.ring.hopeless() { // haste would save nothing
 		calm = time.Second
 	}
 	if d := s.c.ring.pause(min(time.Second, calm)); d > 0 {
