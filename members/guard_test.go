@@ -52,11 +52,12 @@ func (w *place) releasing(c *coord.Client, h *coord.Hold) (heal func(), released
 	return heal, back
 }
 
-// count counts from now on what c asks for, heartbeats excepted.
+// count counts from now on what c asks for, heartbeats and proofs excepted.
 func (w *place) count(c *coord.Client) (asked func() []string) {
+	synctest.Wait() // until what was asked before has passed the link
 	var ops []string
 	w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
-		if f.Dir == coordtest.ToServer && f.N > 0 {
+		if f.Dir == coordtest.ToServer && f.N > 0 && f.Op != "sync" && f.Op != "check" {
 			ops = append(ops, f.Op)
 		}
 		return coordtest.Pass
