@@ -69,6 +69,9 @@ func (t *tap) login() {
 // when it has kept us for a while: one that hangs up again and again must not be
 // stormed.
 func (t *tap) served(xid, code int32) {
+	if t.lasted {
+		return // there is no more to learn, and this is done for every answer
+	}
 	t.mu.Lock()
 	age, owed := t.asked.age(), len(t.logins)
 	t.mu.Unlock()
@@ -79,6 +82,7 @@ func (t *tap) served(xid, code int32) {
 		t.s.resumed()
 	}
 	if t.welcome && code != codeExpired && code != codeMoved && age >= min(time.Second, term(t.s.Timeout()).heartbeat()) {
+		t.lasted = true
 		t.s.c.ring.lasted()
 	}
 }

@@ -64,6 +64,7 @@ type tap struct {
 	frame   []byte // of the frame in hand, what was not read yet
 	greeted bool   // the handshake's answer has been read
 	welcome bool   // and the answer to what was asked behind it
+	lasted  bool   // the server has served the session for a while
 
 	out chan struct{} // holds a token while something is written
 
