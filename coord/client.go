@@ -142,7 +142,7 @@ func (c *Client) State() (State, <-chan struct{}) {
 
 // Expired returns a channel that is closed when the present session is over, be
 // it by expiry or by Close. Ask again for the next one.
-func (c *Client) Expired() <-chan struct{} { return c.Session().Over() }
+func (c *Client) Expired() <-chan struct{} { return c.Session().Done() }
 
 // Conn returns the connection of the present session, for requests that this
 // module does not make. Its methods block while there is no connection, and
