@@ -32,7 +32,7 @@ func TestStepOfTheWallClock(t *testing.T) {
 		h := coord.NewHold(bg, c, "hold", "/h", func(k *coord.Keeper) error {
 			s, err := c.Await(k.Context())
 			if err == nil {
-				err = s.Prove(k.Context(), "/h")
+				err = s.Renew(k.Context(), "/h")
 			}
 			if err == nil {
 				err = k.Acquired(s, "/h", 1)
