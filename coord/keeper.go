@@ -65,7 +65,7 @@ func (k *Keeper) Released() <-chan struct{} { return k.h.release }
 // whose the znode is. If node is empty the Guard lets nothing pass. Acquired returns
 // an error, and the Hold is not held, if s is over or the cause of the Hold's end is
 // settled; or if too much time has gone by since the last transaction that was
-// carried out in s. A recipe that has made none just now uses [Session.Prove] before.
+// carried out in s. A recipe that has made none just now uses [Session.Renew] before.
 func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	if err := s.check(); err != nil {
 		return err
