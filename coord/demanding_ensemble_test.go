@@ -119,7 +119,7 @@ func TestServerThatDemandsIsNotStormed(t *testing.T) {
 	if n := dials.Load(); n > stormless {
 		t.Errorf("%d connections in 5 s", n)
 	}
-	if n := strings.Count(j.String(), `msg="no session from server" server=`+addr); n != 1 {
+	if n := strings.Count(j.String(), `msg="no session from zookeeper server" server=`+addr); n != 1 {
 		t.Errorf("the log says %d times that there is no session from the server:\n%s", n, &j)
 	}
 	t.Logf("%d connections in 5 s", dials.Load())

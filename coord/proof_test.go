@@ -24,7 +24,7 @@ import (
 // seek is a recipe that asks the server for nothing but a proof: it is held when
 // granted is closed and the session proven, until it is released.
 func seek(c *coord.Client, granted <-chan struct{}) *coord.Hold {
-	return coord.NewHold(c, "seek", "/sought", func(k *coord.Keeper) error {
+	return coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error {
 		s := c.Session()
 		select {
 		case <-granted:
@@ -355,7 +355,7 @@ func TestNoGrantWithoutProof(t *testing.T) {
 		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
 		s := c.Session()
 		time.Sleep(10*timeout + time.Millisecond)
-		h := coord.NewHold(c, "seek", "/sought", func(k *coord.Keeper) error { return k.Acquired(s, "/sought", 1) })
+		h := coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error { return k.Acquired(s, "/sought", 1) })
 		if err := h.Wait(); !errors.Is(err, coord.ErrExpired) {
 			t.Errorf("Wait = %v, want ErrExpired", err)
 		}

@@ -107,7 +107,7 @@ func TestDialDoesNotStormServersThatRefuse(t *testing.T) {
 		if n := b.dials.Load(); n > stormless {
 			t.Errorf("%d connections in 5 s", n)
 		}
-		if n := strings.Count(j.String(), `msg="no session from server" server=insists:2181`); n != 1 {
+		if n := strings.Count(j.String(), `msg="no session from zookeeper server" server=insists:2181`); n != 1 {
 			t.Errorf("the log says %d times that there is no session from the server:\n%s", n, &j)
 		}
 	})
@@ -173,7 +173,7 @@ func TestServersThatComeToRefuse(t *testing.T) {
 		if state, _ := c.State(); state != coord.Suspended {
 			t.Errorf("state %v", state)
 		}
-		if n := strings.Count(j.String(), `msg="no session from server"`); n != 1 {
+		if n := strings.Count(j.String(), `msg="no session from zookeeper server"`); n != 1 {
 			t.Errorf("the log says %d times that there is no session from the server:\n%s", n, &j)
 		}
 

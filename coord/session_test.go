@@ -35,9 +35,9 @@ func (h *history) add(id int64, format string, args ...any) {
 
 func (h *history) trace() *coord.Trace {
 	return &coord.Trace{
-		Connected: func(_ string, id int64, _ time.Duration) { h.add(id, "connected") },
-		Suspended: func(_ string, id int64) { h.add(id, "suspended") },
-		Expired:   func(id int64, _ error) { h.add(id, "expired") },
+		Connected:    func(_ context.Context, i coord.SessionInfo) { h.add(i.ID, "connected") },
+		SuspendBegin: func(_ context.Context, i coord.SessionInfo) { h.add(i.ID, "suspended") },
+		Expired:      func(_ context.Context, i coord.SessionInfo) { h.add(i.ID, "expired") },
 	}
 }
 

@@ -36,6 +36,7 @@ type tap struct {
 	net.Conn
 	s      *Session
 	server string
+	began  time.Time // when it was dialed
 	by     time.Time // when the handshake must be over
 	seen   int64     // the newest zxid that the session had seen when this connection was made
 
@@ -55,11 +56,12 @@ type tap struct {
 	logins []string  // schemes presented and not answered yet, oldest first
 }
 
-func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
+func newTap(s *Session, conn net.Conn, server string, began, by time.Time) *tap {
 	return &tap{
 		Conn:   conn,
 		s:      s,
 		server: server,
+		began:  began,
 		by:     by,
 		seen:   s.lastZxid(),
 		in:     bufio.NewReaderSize(conn, 16<<10),

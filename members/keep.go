@@ -172,7 +172,7 @@ type keeping struct {
 // once is a member once, in one session, and returns why no more.
 func (k *keeping) once(ctx, leaving context.Context) error {
 	taken := make(chan error, 1)
-	h := coord.NewHold(k.g.c, "keep", k.ms.path, func(kp *coord.Keeper) error {
+	h := coord.NewHold(ctx, k.g.c, "keep", k.ms.path, func(kp *coord.Keeper) error {
 		seeking, stop := seek(ctx, kp)
 		defer stop()
 		return k.g.stay(seeking, kp, k.id, k.ms.tells, taken, false)

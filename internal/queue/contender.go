@@ -57,7 +57,7 @@ func Enter(ctx context.Context, c *coord.Client, w Wish) *coord.Hold { return en
 
 // enter does what Enter says, and what those want who send to downgrades.
 func enter(ctx context.Context, c *coord.Client, w Wish, downgrades <-chan chan<- error) *coord.Hold {
-	return coord.NewHold(c, w.Op, w.Dir, func(k *coord.Keeper) error {
+	return coord.NewHold(ctx, c, w.Op, w.Dir, func(k *coord.Keeper) error {
 		if err := w.check(); err != nil {
 			return err
 		}
