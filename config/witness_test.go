@@ -51,7 +51,7 @@ func TestWithoutMarksNothingIsRepeated(t *testing.T) {
 					}
 					return coordtest.Pass
 				})
-				err = config.Publish(bg, w.c, "/p", map[string]int{"a": 1, "b": 1}, encodeNumber)
+				err = config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"a": 1, "b": 1})
 				w.wants(err, "publish", "/p", config.ErrUnknown)
 				if got := [2]string{w.get("/p/a"), w.get("/p/b")}; got != x.want || multis != 1 {
 					t.Errorf("stored %q after %d transactions, want %q", got, multis, x.want)
@@ -219,13 +219,13 @@ func TestEncodeMayReuseItsBuffer(t *testing.T) {
 		var buf []byte
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
-		_, err = config.Modify(ctx, c, "/n", number, func(n int) ([]byte, error) {
+		_, err = config.New(c, "/n", config.Codec[int]{Decode: number, Encode: func(n int) ([]byte, error) {
 			turn <- struct{}{}
 			before.Go(func() { _, _, _ = c.Conn().Exists("/") })
 			synctest.Wait() // the next request will be put into a frame behind this one, and not yet
 			buf = strconv.AppendInt(nil, int64(n), 10)
 			return buf, nil
-		}, increment)
+		}}).Modify(ctx, increment)
 		w.wants(err, "modify", "/n", config.ErrUnknown)
 		buf[0] = '9'
 		<-turn
