@@ -289,7 +289,7 @@ func TestTreeComesAndGoes(t *testing.T) {
 }
 
 // publish stores generation gen: all keys have it, and one comes and goes.
-func publish(t *testing.T, c *coord.Client, gen int) {
+func publish(t testing.TB, c *coord.Client, gen int) {
 	t.Helper()
 	values := map[string]int{"a": gen, "b": gen, "d/c": gen, "d/e/f": gen}
 	odd := "odd/key"
@@ -305,7 +305,7 @@ func publish(t *testing.T, c *coord.Client, gen int) {
 }
 
 // whole checks that k is one generation, or was before any.
-func whole(t *testing.T, k config.Values[int]) {
+func whole(t testing.TB, k config.Values[int]) {
 	t.Helper()
 	gen := k.Keys["a"].Value
 	want := fmt.Sprintf("a=%d b=%d d/c=%d d/e/f=%d", gen, gen, gen, gen)
