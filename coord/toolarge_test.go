@@ -49,10 +49,11 @@ func (m *meter) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.conns++
-	return &wrapped{Conn: conn, write: func(frame []byte) {
+	return &wrapped{Conn: conn, write: func(body []byte) []byte {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.most = max(m.most, len(frame))
+		m.most = max(m.most, len(body))
+		return body
 	}}, nil
 }
 
