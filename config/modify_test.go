@@ -84,7 +84,7 @@ var modifyings = []struct {
 		names, _, err := w.op.Children("/_zkcoord")
 		w.must(err)
 		if len(names) == 0 || len(names) > 8 || w.get("/n") != "50" {
-			w.Errorf("%d marks, %s stored", len(names), w.get("/n"))
+			w.Errorf("%d witnesses, %s stored", len(names), w.get("/n"))
 		}
 		w.must(w.c.Close())
 		w.reap()
@@ -211,7 +211,7 @@ var modifyings = []struct {
 			w.Errorf("returned %d", n)
 		}
 	}},
-	{"what can not be right is refused at once", func(w *world) {
+	{"what cannot be right is refused at once", func(w *world) {
 		w.link.Cut() // nothing is asked
 		_, err := add(bg, w.c, "n")
 		w.wants(err, "modify", "n", coord.ErrInvalidPath)
@@ -430,7 +430,7 @@ var modifyings = []struct {
 			}
 		}
 	}},
-	{"a new session begins with new marks", func(w *world) {
+	{"a new session begins with new witnesses", func(w *world) {
 		for range 2 {
 			multis := 0
 			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -464,23 +464,23 @@ var modifyings = []struct {
 			}
 		}
 	}},
-	{"marks that an operator deletes, changes or forbids to write are replaced or done without", func(w *world) {
+	{"witnesses that an operator deletes, changes or forbids to write are replaced or done without", func(w *world) {
 		_, err := add(bg, w.c, "/n")
 		w.must(err)
-		marks := func() string {
+		witnesses := func() string {
 			names, _, err := w.op.Children("/_zkcoord")
 			w.must(err)
 			return "/_zkcoord/" + names[0]
 		}
-		w.delete(marks() + "/session")
-		w.delete(marks())
+		w.delete(witnesses() + "/session")
+		w.delete(witnesses())
 		_, err = add(bg, w.c, "/n")
 		w.must(err)
-		w.delete(marks() + "/session")
+		w.delete(witnesses() + "/session")
 		w.reap()
 		_, err = add(bg, w.c, "/n")
 		w.must(err)
-		w.set(marks(), "what is this?")
+		w.set(witnesses(), "what is this?")
 		_, err = add(bg, w.c, "/n")
 		w.must(err)
 		for names, _, _ := w.op.Children("/_zkcoord"); len(names) > 0; names = names[1:] {
@@ -541,9 +541,9 @@ func TestModify(t *testing.T) {
 	}
 }
 
-// Where the ensemble does not let a client have marks, changes are made without,
+// Where the ensemble does not let a client have witnesses, changes are made without,
 // and a lost answer is judged by what is there.
-func TestWithoutMarks(t *testing.T) {
+func TestWithoutWitnesses(t *testing.T) {
 	locked := func(w *world) {
 		_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
 		w.must(err)
@@ -587,7 +587,7 @@ func TestWithoutMarks(t *testing.T) {
 					t.Errorf("stored %s, want %s", got, x.want)
 				}
 				if tree := w.Tree(); strings.Contains(tree, "_zkcoord") {
-					t.Errorf("there are marks:\n%s", tree)
+					t.Errorf("there are witnesses:\n%s", tree)
 				}
 			})
 		})

@@ -154,7 +154,7 @@ var publishings = []struct {
 			}
 		}
 	}},
-	{"what can not be right is refused at once", func(w *world) {
+	{"what cannot be right is refused at once", func(w *world) {
 		w.link.Cut() // nothing is asked
 		for _, key := range []string{"", "/a", "a/", "a//b", "..", "a/./b", "\xff", "a\x00", strings.Repeat("k", 17<<10)} {
 			w.wants(w.numbers(map[string]int{key: 1}), "publish", "/app", coord.ErrInvalidPath)

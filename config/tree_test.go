@@ -155,7 +155,7 @@ func TestTreeOfAll(t *testing.T) {
 	})
 }
 
-// What can not be followed is refused at once, and the end has a cause.
+// What cannot be followed is refused at once, and the end has a cause.
 func TestTreeEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := coordtest.NewServer(t)

@@ -30,7 +30,7 @@ func (w *world) is(u config.Update[int], err error) {
 }
 
 // What has been written comes back with its version, its transaction and its time, as
-// Read, Watch and the ensemble show it: created or changed, also when the answer is
+// Read, Watch and the ensemble show it: created or changed, even if the answer is
 // lost, in the next session, and without witnesses.
 func TestWrittenIsReturned(t *testing.T) {
 	locked := func(w *world) {

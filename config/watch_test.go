@@ -227,7 +227,7 @@ var watchings = []struct {
 		w.ended(s, coord.ErrClosed)
 		w.ended(config.New(w.c, "/n", numbers).Watch(bg), coord.ErrClosed)
 	}},
-	{"what can not be right is refused at once", func(w *world) {
+	{"what cannot be right is refused at once", func(w *world) {
 		for _, path := range []string{"", "n", "/n/", "//n", "/../n", "/n\x00"} {
 			s := config.New(w.c, path, numbers).Watch(bg)
 			<-s.Done()
