@@ -3,11 +3,13 @@ package config_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -235,4 +237,57 @@ func TestEncodeMayReuseItsBuffer(t *testing.T) {
 			t.Errorf("stored %s", got)
 		}
 	})
+}
+
+// Where the ensemble does not let a client have witnesses, changes are made without,
+// and a lost answer is judged by what is there.
+func TestWithoutWitnesses(t *testing.T) {
+	locked := func(w *world) {
+		_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
+		w.must(err)
+	}
+	lose := func(w *world, dir coordtest.Direction, and func()) {
+		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Op == "multi" && f.Dir == dir {
+				w.link.OnFrame(nil)
+				and()
+				return coordtest.HangUp
+			}
+			return coordtest.Pass
+		})
+	}
+	for _, x := range []struct {
+		name    string
+		dir     coordtest.Direction
+		meddle  func(w *world) // when the frame is lost
+		unknown bool
+		want    string
+	}{
+		{"no fault", 0, nil, false, "2"},
+		{"the request is lost", coordtest.ToServer, func(*world) {}, false, "2"},
+		{"the answer is lost", coordtest.ToClient, func(*world) {}, true, "2"},
+		{"the request is lost, and another stores something else", coordtest.ToServer, func(w *world) { w.set("/n", "7") }, false, "8"},
+		{"the request is lost, and another stores the same", coordtest.ToServer, func(w *world) { w.set("/n", "2") }, true, "2"},
+		{"the request is lost, and the session is over", coordtest.ToServer, func(w *world) { w.Expire(w.c.Session().ID()) }, true, "1"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				w.create("/n", "1")
+				locked(w)
+				if x.meddle != nil {
+					lose(w, x.dir, func() { x.meddle(w) })
+				}
+				_, err := add(bg, w.c, "/n")
+				if errors.Is(err, config.ErrUnknown) != x.unknown || !x.unknown && err != nil {
+					t.Errorf("error %v", err)
+				}
+				if got := w.get("/n"); got != x.want {
+					t.Errorf("stored %s, want %s", got, x.want)
+				}
+				if tree := w.Tree(); strings.Contains(tree, "_zkcoord") {
+					t.Errorf("there are witnesses:\n%s", tree)
+				}
+			})
+		})
+	}
 }
