@@ -255,13 +255,13 @@ func TestAbsenceRefused(t *testing.T) {
 }
 
 // A transaction that is only to find keys absent changes nothing. So it is repeated
-// when its answer is lost, and its outcome is never unknown, with or without marks.
+// when its answer is lost, and its outcome is never unknown, with or without witnesses.
 func TestAbsenceAnswerLost(t *testing.T) {
-	for _, marks := range []bool{true, false} {
+	for _, witnesses := range []bool{true, false} {
 		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 			bubble(t, func(w *world) {
 				w.must(w.numbers(map[string]int{"a": 1}))
-				if !marks {
+				if !witnesses {
 					_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
 					w.must(err)
 				}

@@ -104,9 +104,9 @@ func TestCauseLeavesNextExact(t *testing.T) {
 	}
 }
 
-// Nor does a ctx that ends with a word of refusal while a mark is made mean that
-// the ensemble refuses marks: a lost answer is made good afterwards.
-func TestCauseForbidsNoMarks(t *testing.T) {
+// Nor does a ctx that ends with a word of refusal while a witness is made mean that
+// the ensemble refuses witnesses: a lost answer is made good afterwards.
+func TestCauseForbidsNoWitnesses(t *testing.T) {
 	for _, cause := range causes {
 		bubble(t, func(w *world) {
 			w.create("/n", "5")

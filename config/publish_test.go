@@ -23,10 +23,7 @@ func (w *world) numbers(values map[string]int, remove ...string) error {
 }
 
 // publishings are what Publish must do. In each the name says what is guaranteed.
-var publishings = []struct {
-	name string
-	run  func(w *world)
-}{
+var publishings = []guarantee{
 	{"it creates, replaces and removes, in one transaction", func(w *world) {
 		w.must(w.numbers(map[string]int{"a": 1, "db/host": 2, "db/port": 3}))
 		var seen [3]*zk.Stat
@@ -154,7 +151,7 @@ var publishings = []struct {
 			}
 		}
 	}},
-	{"what can not be right is refused at once", func(w *world) {
+	{"what cannot be right is refused at once", func(w *world) {
 		w.link.Cut() // nothing is asked
 		for _, key := range []string{"", "/a", "a/", "a//b", "..", "a/./b", "\xff", "a\x00", strings.Repeat("k", 17<<10)} {
 			w.wants(w.numbers(map[string]int{key: 1}), "publish", "/app", coord.ErrInvalidPath)
@@ -254,8 +251,4 @@ var publishings = []struct {
 	}},
 }
 
-func TestPublish(t *testing.T) {
-	for _, x := range publishings {
-		t.Run(x.name, func(t *testing.T) { bubble(t, x.run) })
-	}
-}
+func TestPublish(t *testing.T) { run(t, publishings) }

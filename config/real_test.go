@@ -139,7 +139,7 @@ func TestReal(t *testing.T) {
 	}
 	must(config.NewTree(c, "/many", config.Text()).Publish(bg, nil, gone...))
 
-	// Without marks.
+	// Without witnesses.
 	auth := []coord.Auth{{Scheme: "digest", Credential: []byte("ada:lovelace")}}
 	acl := zk.DigestACL(zk.PermAll, "ada", "lovelace")
 	owner := dial(&coord.Options{Chroot: root + "/closed", Auth: auth, ACL: acl})
