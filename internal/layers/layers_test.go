@@ -34,6 +34,7 @@ var tools = []struct{ name, upTo string }{
 	{"internal/locktest", "lock"},
 	{"internal/interop", "members/barrier"},
 	{"internal/layers", ""},
+	{"internal/readme", ""},
 }
 
 // programs are the folders whose packages may import all others, and which none imports.
