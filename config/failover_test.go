@@ -9,7 +9,7 @@ import (
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // TestFailover kills the servers of an ensemble in turn, the leader among them,
@@ -27,7 +27,7 @@ func TestFailover(t *testing.T) {
 		return c
 	}
 	rounds := 1
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 10
 	}
 	w := &world{TB: t}

@@ -12,7 +12,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A record is a value of 1 KiB.
@@ -27,7 +27,7 @@ type record struct {
 func TestLoad(t *testing.T) {
 	const watchers, rate = 50, 200
 	long := 10 * time.Second
-	if locktest.Stress {
+	if harness.Stress {
 		long = time.Minute
 	}
 	servers := ensemble.Shared(t).Servers()

@@ -11,7 +11,7 @@ import (
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // On a real server, while two publish as fast as they can, each all keys of its
@@ -20,7 +20,7 @@ import (
 func TestPublicationsMeetOnRealServer(t *testing.T) {
 	const publishers, readers = 2, 2
 	rounds := 200
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 2000
 	}
 	servers := ensemble.Shared(t).Servers()

@@ -12,7 +12,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A storm has every line to a server lose requests and answers, and break.
@@ -97,7 +97,7 @@ func (s *storm) increments(root string, rounds int, dial func() (*coord.Client, 
 // answers are counted exactly, without an error. (R60, R63.)
 func TestExactCount(t *testing.T) {
 	rounds := 40
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 1000
 	}
 	t.Run("fake", func(t *testing.T) {
@@ -134,7 +134,7 @@ func own() string { return "/config-" + strconv.FormatInt(time.Now().UnixNano(),
 // count is exact, and nobody is left in doubt. (R91.)
 func TestExactCountAcrossSessions(t *testing.T) {
 	rounds := 40
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 1000
 	}
 	synctest.Test(t, func(t *testing.T) {
