@@ -95,7 +95,7 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 			return hold
 		case <-hold.Lost():
 			c.say(lost, "%v", errors.Unwrap(hold.Err())) // we know of which lock
-			working.Wait() // its context has ended
+			working.Wait()                               // its context has ended
 			return hold
 		}
 	}
