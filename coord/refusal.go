@@ -11,8 +11,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-
-	"github.com/go-zookeeper/zk"
 )
 
 var (
@@ -30,9 +28,9 @@ var (
 func denied(scheme string, code int32) error {
 	switch {
 	case code == codeUnauthenticated:
-		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", zk.ErrAuthFailed)
+		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", ErrAuthFailed)
 	case scheme != "" && code != 0:
-		return fmt.Errorf("credential of scheme %q refused: %w", scheme, zk.ErrAuthFailed)
+		return fmt.Errorf("credential of scheme %q refused: %w", scheme, ErrAuthFailed)
 	}
 	return nil
 }
@@ -44,7 +42,7 @@ func final(err error) bool {
 	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 		return false // or not valid yet: a clock is to be set, perhaps
 	}
-	return errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, errWantsTLS) ||
+	return errors.Is(err, ErrAuthFailed) || errors.Is(err, errWantsTLS) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(tls.RecordHeaderError)) || alerted(err)
 }
