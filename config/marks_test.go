@@ -140,7 +140,7 @@ func TestMarksWithoutContainers(t *testing.T) {
 				}
 			}
 			w.Expire(old.ID())
-			<-old.Over()
+			<-old.Done()
 		}
 		_, err := add(bg, c, "/n")
 		w.must(err)

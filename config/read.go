@@ -116,6 +116,6 @@ func (b *backoff) wait(ctx context.Context, s *coord.Session) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-s.Over():
+	case <-s.Done():
 	}
 }

@@ -172,7 +172,7 @@ var watchings = []struct {
 		w.expect(s, "1 v0")
 		heal := w.link.Stall(3)
 		old := w.c.Session()
-		<-old.Over()
+		<-old.Done()
 		w.expect(s, "1 v0 suspended")
 		w.set("/n", "2")
 		heal()

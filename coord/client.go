@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // A Client is a program's connection to an ensemble. It outlives sessions: when
@@ -20,7 +20,7 @@ type Client struct {
 	opts    *Options
 	ring    *ring
 	report  *reporter
-	loop    *event.Loop
+	loop    *watch.Loop
 	life    context.Context // ends with the cause ErrClosed when Close is called
 	end     context.CancelCauseFunc
 	closed  chan struct{} // closed when Close has done its work
@@ -69,7 +69,7 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 	}
 	c.kit.c = c
 	c.life, c.end = context.WithCancelCause(context.Background())
-	c.loop = event.NewLoop(source{c})
+	c.loop = watch.NewLoop(source{c})
 	c.mu.Lock()
 	c.session = c.newSession()
 	c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *Client) State() (State, <-chan struct{}) {
 
 // Expired returns a channel that is closed when the present session is over, be
 // it by expiry or by Close. Ask again for the next one.
-func (c *Client) Expired() <-chan struct{} { return c.Session().Over() }
+func (c *Client) Expired() <-chan struct{} { return c.Session().Done() }
 
 // Conn returns the connection of the present session, for requests that this
 // module does not make. Its methods block while there is no connection, and

@@ -23,8 +23,8 @@ func TestErrLooksAtTheClock(t *testing.T) {
 				if err := ask(h); !errors.Is(err, coord.ErrExpired) {
 					t.Errorf("%s = %v, want ErrExpired", name, err)
 				}
-				if !isClosed(h.Lost()) || !isClosed(s.Over()) {
-					t.Errorf("%s has told; lost %v, session over %v", name, isClosed(h.Lost()), isClosed(s.Over()))
+				if !isClosed(h.Lost()) || !isClosed(s.Done()) {
+					t.Errorf("%s has told; lost %v, session over %v", name, isClosed(h.Lost()), isClosed(s.Done()))
 				}
 			})
 		})

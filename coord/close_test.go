@@ -54,7 +54,7 @@ func TestClosedClient(t *testing.T) {
 			if state, _ := c.State(); state != coord.Closed {
 				t.Errorf("state %v", state)
 			}
-			if !isClosed(before) || !isClosed(c.Expired()) || !isClosed(s.Over()) || c.Session() != s {
+			if !isClosed(before) || !isClosed(c.Expired()) || !isClosed(s.Done()) || c.Session() != s {
 				t.Error("the session is not over")
 			}
 			if err := s.Err(); !errors.Is(err, coord.ErrClosed) {

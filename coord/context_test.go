@@ -88,7 +88,7 @@ var waits = []struct {
 	}},
 	{"Release", false, func(ctx context.Context, c *coord.Client) error {
 		h := coord.NewHold(c, "hold", "/a", func(k *coord.Keeper) error {
-			<-c.Session().Over() // it will take long to be rid of it
+			<-c.Session().Done() // it will take long to be rid of it
 			return coord.ErrReleased
 		})
 		return h.Release(ctx)
@@ -199,7 +199,7 @@ func TestGiveUp(t *testing.T) {
 		try := func(name string, acquire, over bool, want error) {
 			h := coord.NewHold(c, "hold", "/a", func(k *coord.Keeper) error {
 				if acquire {
-					must(t, c.Session().Prove(bg, "/a"))
+					must(t, c.Session().Renew(bg, "/a"))
 					must(t, k.Acquired(c.Session(), "/a", 1))
 				}
 				if k.GiveUp(errFinal) != over {

@@ -38,7 +38,7 @@ func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
 			return err
 		}
 		select {
-		case <-s.Over():
+		case <-s.Done():
 			return s.Err()
 		case <-gone:
 			return coord.ErrDeleted
@@ -270,7 +270,7 @@ func TestLostComesFirst(t *testing.T) {
 		}
 		s := c.Session()
 		w.Expire(s.ID())
-		<-s.Over()
+		<-s.Done()
 		for i, h := range holds {
 			if !isClosed(h.Lost()) {
 				t.Fatalf("the session is over, and hold %d is not lost", i)

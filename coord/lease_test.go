@@ -67,7 +67,7 @@ func (g *ledger) last() time.Time {
 func ends(w *world, c *coord.Client) (here, there time.Time) {
 	s := c.Session()
 	select {
-	case <-s.Over():
+	case <-s.Done():
 		here = time.Now()
 	case <-time.After(never):
 		w.Fatal("the session never ends")
@@ -164,11 +164,11 @@ func TestUntilMovesOn(t *testing.T) {
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
 		h := coord.NewHold(c, "hold", "/h", func(k *coord.Keeper) error {
 			time.Sleep(time.Second)
-			must(t, c.Session().Prove(bg, "/h"))
+			must(t, c.Session().Renew(bg, "/h"))
 			must(t, k.Acquired(c.Session(), "/h", 1))
 			select {
 			case <-k.Released():
-			case <-c.Session().Over(): // the test has failed
+			case <-c.Session().Done(): // the test has failed
 			}
 			return coord.ErrReleased
 		})

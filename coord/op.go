@@ -27,7 +27,10 @@ const (
 // children. Servers refuse it unless their configuration enables it, with
 // [ErrUnimplemented].
 func TTL(d time.Duration) Mode {
-	ms := (d + time.Millisecond - 1) / time.Millisecond
+	ms := d / time.Millisecond
+	if d%time.Millisecond > 0 {
+		ms++
+	}
 	if d <= 0 || ms > maxTTL {
 		return badTTL
 	}
@@ -156,12 +159,15 @@ type OpResult struct {
 
 // request returns o as a request of go-zookeeper's, or what is wrong with it.
 func (o Op) request(c *Client) (any, error) {
+	if o.verb == 0 {
+		return nil, &refusal{"coord: an Op that was not made by a function of this package", zk.ErrBadArguments}
+	}
 	full := o.path
 	if !o.full {
 		if err := checkTarget(o.path, o.mode); err != nil {
 			return nil, err
 		}
-		full = zkpath.Join(c.opts.Chroot, o.path)
+		full = zkpath.Full(c.opts.Chroot, o.path)
 	}
 	switch o.verb {
 	case toCreate:
@@ -177,10 +183,8 @@ func (o Op) request(c *Client) (any, error) {
 		return &zk.SetDataRequest{Path: full, Data: o.data, Version: o.version}, nil
 	case toDelete:
 		return &zk.DeleteRequest{Path: full, Version: o.version}, nil
-	case toCheck:
-		return &zk.CheckVersionRequest{Path: full, Version: o.version}, nil
 	}
-	return nil, &refusal{"coord: an Op that was not made by a function of this package", zk.ErrBadArguments}
+	return &zk.CheckVersionRequest{Path: full, Version: o.version}, nil
 }
 
 // checkTarget reports why path cannot be written to; with the mode Sequential it

@@ -28,7 +28,7 @@ func seek(c *coord.Client, granted <-chan struct{}) *coord.Hold {
 		s := c.Session()
 		select {
 		case <-granted:
-			if err := s.Prove(k.Context(), "/sought"); err != nil {
+			if err := s.Renew(k.Context(), "/sought"); err != nil {
 				return err
 			}
 			if err := k.Acquired(s, "/sought", 1); err != nil {
@@ -40,7 +40,7 @@ func seek(c *coord.Client, granted <-chan struct{}) *coord.Hold {
 		select {
 		case <-k.Released():
 			return coord.ErrReleased
-		case <-s.Over():
+		case <-s.Done():
 			return s.Err()
 		}
 	})

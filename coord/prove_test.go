@@ -54,24 +54,24 @@ func TestProveBeforeGrant(t *testing.T) {
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
 		s := c.Session()
 		time.Sleep(3 * timeout)
-		if s.Proven() {
+		if s.Renewed() {
 			t.Error("proven without a transaction")
 		}
 		r := record(l)
-		must(t, s.Prove(bg, "/none"))
-		must(t, s.Prove(bg, "/none")) // which it is
-		if got := r.requests(); !slices.Equal(got, []string{"check /none"}) || !s.Proven() {
-			t.Errorf("proven %v, by %q", s.Proven(), got)
+		must(t, s.Renew(bg, "/none"))
+		must(t, s.Renew(bg, "/none")) // which it is
+		if got := r.requests(); !slices.Equal(got, []string{"check /none"}) || !s.Renewed() {
+			t.Errorf("proven %v, by %q", s.Renewed(), got)
 		}
 		// The ctx bounds it, and so does the session.
 		time.Sleep(3 * timeout)
 		heal := l.Stall(coordtest.ToClient)
 		ctx, cancel := context.WithTimeoutCause(bg, time.Second, errors.New("enough"))
 		defer cancel()
-		if err := s.Prove(ctx, "/none"); err == nil || err.Error() != "enough" {
+		if err := s.Renew(ctx, "/none"); err == nil || err.Error() != "enough" {
 			t.Errorf("Prove = %v, want ctx's cause", err)
 		}
-		if err := s.Prove(bg, "/none"); !errors.Is(err, coord.ErrExpired) {
+		if err := s.Renew(bg, "/none"); !errors.Is(err, coord.ErrExpired) {
 			t.Errorf("Prove = %v, want ErrExpired", err)
 		}
 		heal()

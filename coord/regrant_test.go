@@ -143,7 +143,7 @@ func TestLostWhenUntilSays(t *testing.T) {
 			l := w.line()
 			c := w.client(l, coord.Options{SessionTimeout: timeout})
 			s := c.Session()
-			must(t, s.Prove(bg, "/none"))
+			must(t, s.Renew(bg, "/none"))
 			time.Sleep(timeout*time.Duration(i)/20/3 - time.Millisecond) // the proof is still good
 			l.Stall(coordtest.Both)
 			h := seek(c, now)

@@ -153,19 +153,6 @@ func (s *Session) InDir(ctx context.Context, dir string, f func() error) error {
 	return fmt.Errorf("%w: the directory is removed as soon as it is made", ErrNoNode)
 }
 
-// Done returns a channel that is closed when the session is over.
-func (s *Session) Done() <-chan struct{} { return s.life.Done() }
-
-// Renewed reports whether the ensemble has carried out a transaction of s, a third
-// of the timeout ago at the most.
-func (s *Session) Renewed() bool { return s.Proven() }
-
-// Renew waits until s is [Session.Renewed]: at once if it is, and otherwise until
-// the ensemble has answered a transaction that changes nothing. A recipe calls it
-// before it says that something is held on the ground of what it has only read. The
-// error is ctx's cause or s's Err.
-func (s *Session) Renew(ctx context.Context) error { return s.Prove(ctx, s.c.FullPath("/")) }
-
 // createRequest returns a request that creates a znode and returns its path.
 func (c *Client) createRequest(path string, data []byte, mode Mode, acl []ACL) (func(*zk.Conn) (string, error), error) {
 	if err := checkTarget(path, mode); err != nil {
@@ -175,7 +162,7 @@ func (c *Client) createRequest(path string, data []byte, mode Mode, acl []ACL) (
 	if err != nil {
 		return nil, err
 	}
-	full, data, list := zkpath.Join(c.opts.Chroot, path), bytes.Clone(data), c.acl(acl)
+	full, data, list := zkpath.Full(c.opts.Chroot, path), bytes.Clone(data), c.acl(acl)
 	if err := checkRequest(&zk.CreateTTLRequest{Path: full, Data: data, Acl: list, Ttl: int64(ttl / time.Millisecond)}); err != nil {
 		return nil, err
 	}
@@ -200,7 +187,7 @@ func (c *Client) setRequest(path string, data []byte, version int32) (func(*zk.C
 	if err := zkpath.Check(path); err != nil {
 		return nil, err
 	}
-	full, data := zkpath.Join(c.opts.Chroot, path), bytes.Clone(data)
+	full, data := zkpath.Full(c.opts.Chroot, path), bytes.Clone(data)
 	if err := checkRequest(&zk.SetDataRequest{Path: full, Data: data}); err != nil {
 		return nil, err
 	}

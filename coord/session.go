@@ -93,8 +93,8 @@ func (s *Session) Timeout() time.Duration {
 	return time.Duration(s.lease.term)
 }
 
-// Over returns a channel that is closed when the session is over.
-func (s *Session) Over() <-chan struct{} { return s.life.Done() }
+// Done returns a channel that is closed when the session is over.
+func (s *Session) Done() <-chan struct{} { return s.life.Done() }
 
 // Err returns nil while the session may be used, and then why it is over: an
 // error that is [ErrExpired] or [ErrClosed].

@@ -62,7 +62,7 @@ func TestNewSessionAfterExpiry(t *testing.T) {
 				<-expired
 				must(t, within(w, func() error { _, err := coord.Read(bg, c, exists("/")); return err }))
 				second := c.Session()
-				if second == first || second.ID() == first.ID() || isClosed(c.Expired()) || isClosed(second.Over()) || !isClosed(first.Over()) {
+				if second == first || second.ID() == first.ID() || isClosed(c.Expired()) || isClosed(second.Done()) || !isClosed(first.Done()) {
 					t.Errorf("sessions %x, then %x", first.ID(), second.ID())
 				}
 				if !errors.Is(first.Err(), coord.ErrExpired) || second.Err() != nil {
@@ -102,7 +102,7 @@ func TestThousandFlaps(t *testing.T) {
 			case 4:
 				expiries++
 				w.Expire(s.ID())
-				<-s.Over()
+				<-s.Done()
 			case 3:
 				heal := l.Cut()
 				time.Sleep(time.Duration(i) * time.Millisecond)
@@ -200,7 +200,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 						}
 					})
 				}
-				<-s.Over()
+				<-s.Done()
 				w.within(soon, "calls, after the end", wg.Wait)
 				time.Sleep(time.Minute)
 				heal()
@@ -237,7 +237,7 @@ func TestAnotherSessionIDMeansExpiry(t *testing.T) {
 		s := c.Session()
 		tamper = true
 		l.Reset()
-		w.within(time.Second, "expiry", func() { <-s.Over() })
+		w.within(time.Second, "expiry", func() { <-s.Done() })
 		if !errors.Is(s.Err(), coord.ErrExpired) {
 			t.Errorf("session ended with %v", s.Err())
 		}

@@ -91,31 +91,32 @@ func (s *Session) hearing() {
 	s.lease.heard = now()
 }
 
-// Proven reports whether the ensemble has carried out a transaction of s, a third
+// Renewed reports whether the ensemble has carried out a transaction of s, a third
 // of the timeout ago at the most.
-func (s *Session) Proven() bool {
+func (s *Session) Renewed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lease.proof.age() < min(s.lease.term, s.lease.proved).silence()
 }
 
-// Prove waits until s is [Session.Proven]: at once if it is, and else until the
-// ensemble has answered a transaction that checks for the znode at path, a full
-// one, and changes nothing. Whether the znode is there does not matter, nor
+// Renew waits until s is [Session.Renewed]: at once if it is, and else until the
+// ensemble has answered a transaction that checks for the znode at path and changes
+// nothing. Whether the znode is there does not matter, nor
 // whether the client may read it. A recipe does so before it says that something
 // is held on the ground of what it has only read. The error is ctx's cause or s's
 // Err.
-func (s *Session) Prove(ctx context.Context, path string) error {
-	for !s.Proven() {
-		_, err := Retry(ctx, s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return Transact(conn, &zk.CheckVersionRequest{Path: path, Version: -1})
+func (s *Session) Renew(ctx context.Context, path string) error {
+	for !s.Renewed() {
+		err := s.Retry(ctx, func() error {
+			_, err := s.Multi(ctx, OpCheck(path, -1))
+			return err
 		})
 		switch {
 		case ctx.Err() != nil:
 			return GivenUp(ctx)
 		case s.Err() != nil:
 			return s.Err()
-		case err != nil && !s.Proven(): // the word of one server, or one that came too late
+		case err != nil && !s.Renewed(): // the word of one server, or one that came too late
 			if err := s.pause(ctx, s.Timeout()/24); err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ func TestStepOfTheWallClock(t *testing.T) {
 		h := coord.NewHold(c, "hold", "/h", func(k *coord.Keeper) error {
 			s, err := c.Await(k.Context())
 			if err == nil {
-				err = s.Prove(k.Context(), "/h")
+				err = s.Renew(k.Context(), "/h")
 			}
 			if err == nil {
 				err = k.Acquired(s, "/h", 1)

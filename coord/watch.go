@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // Watch follows path until ctx ends. The stream's first value comes when the
@@ -25,24 +26,25 @@ func (c *Client) Watch(ctx context.Context, path string, kind event.Kind) *event
 	return c.loop.Watch(ctx, c.FullPath(path), path, kind)
 }
 
-// Follow follows the data of path until it is gone: for a znode that is created
-// once and never again, such as one with an id in its name. See
-// [event.Loop.Follow].
+// Follow follows the data of path until it is deleted: for a znode that is created
+// once and never again, such as one with an id in its name. It leaves no watch
+// behind for a creation that will not come, and so says nothing more after the
+// deletion, unless somebody else begins to follow the znode.
 func (c *Client) Follow(ctx context.Context, path string) *event.Stream[event.Snapshot] {
 	if err := CheckPath(path); err != nil {
 		return event.Ended[event.Snapshot](&Error{"follow", path, err})
 	}
-	return c.loop.Follow(ctx, c.FullPath(path), path)
+	return c.loop.WatchUntilDeleted(ctx, c.FullPath(path), path)
 }
 
-// Bundle returns an empty [event.Bundle], whose receiver must close it: for those
+// Bundle returns an empty [watch.Set], whose receiver must close it: for those
 // who write recipes. Its paths are the caller's, below the chroot.
-func (c *Client) Bundle() *event.Bundle { return c.loop.Bundle(c.FullPath) }
+func (c *Client) Bundle() *watch.Set { return c.loop.NewSet(c.FullPath) }
 
-// source is where the loop reads. It implements [event.Source].
+// source is where the loop reads. It implements [watch.Source].
 type source struct{ c *Client }
 
-func (s source) Request(f func(event.Conn) error) error {
+func (s source) Request(f func(watch.Conn) error) error {
 	session := s.c.Session()
 	err := session.catchUp()
 	if err == nil {

@@ -1,10 +1,10 @@
 // Package event turns ZooKeeper's one-shot watches into streams.
 //
 // A ZooKeeper watch fires once and is gone, and says only that something
-// changed, not what. A [Loop] hides both facts: it reads again, arms again,
-// and puts what it read on a [Stream]. One goroutine owns every watch of a
-// client: however many streams look at a znode, the ensemble sees one watch,
-// and a stream costs no goroutine.
+// changed, not what. A client hides both facts: it reads again, arms the watch
+// again, and puts what it read on a [Stream]. However many streams follow a
+// znode, the ensemble sees one watch of each kind, and a stream costs no
+// goroutine.
 //
 // # What a stream promises
 //
@@ -18,8 +18,6 @@
 package event
 
 import (
-	"slices"
-
 	"github.com/go-zookeeper/zk"
 )
 
@@ -57,22 +55,4 @@ type Snapshot struct {
 	// Presence does not follow it: there it is as of when the znode was last
 	// seen to appear.
 	zk.Stat
-}
-
-// same reports whether a reader who follows kind has nothing to learn from b
-// after a. It compares transaction ids and not versions: a znode deleted and
-// created anew starts again at version zero.
-func same(kind Kind, a, b Snapshot) bool {
-	if a.Exists != b.Exists || a.Suspended != b.Suspended || a.Czxid != b.Czxid {
-		return false
-	}
-	switch kind {
-	case Data:
-		return a.Mzxid == b.Mzxid
-	case Children:
-		// The names are compared too: a server that is asked in the middle of a
-		// burst may give the parent's ids and its children of two moments.
-		return a.Pzxid == b.Pzxid && a.Cversion == b.Cversion && slices.Equal(a.Children, b.Children)
-	}
-	return true
 }

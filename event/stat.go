@@ -16,7 +16,7 @@ type Stat struct {
 	Version        int32 // how often its data were changed
 	Cversion       int32 // how often its children were
 	Aversion       int32 // how often its access list was
-	EphemeralOwner int64 // the session it belongs to if it is ephemeral, negative for a container
+	EphemeralOwner int64 // the session it belongs to, if it is ephemeral
 	DataLength     int32
 	NumChildren    int32
 	Pzxid          int64 // the last transaction that changed its children

@@ -82,7 +82,7 @@ func (a *attempt) run(sought context.Context) error {
 			a.see(snap)
 		case <-ended:
 			a.quit(errors.Unwrap(a.stream.Err()))
-		case <-a.s.Over():
+		case <-a.s.Done():
 		case <-canceled:
 			canceled = nil
 			if cause := context.Cause(sought); a.k.GiveUp(cause) {
@@ -210,7 +210,7 @@ func (a *attempt) leave() {
 				select {
 				case <-stream.Updates():
 				case <-stream.Done():
-				case <-a.s.Over():
+				case <-a.s.Done():
 				}
 			}
 			stop()

@@ -197,7 +197,7 @@ func TestLeadersDie(t *testing.T) {
 			t.Logf("expire: %v", err)
 		}
 		select {
-		case <-old.Over():
+		case <-old.Done():
 			expiries++
 			waitState(t, m.Client, coord.Connected)
 			if m.Conn().Server() != at {

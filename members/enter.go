@@ -173,7 +173,7 @@ func (st *stay) await(ctx context.Context) error {
 				return st.awaitUnlisted(ctx)
 			}
 			return errors.Unwrap(node.Err())
-		case <-st.s.Over():
+		case <-st.s.Done():
 			return st.s.Err()
 		}
 	}
@@ -191,7 +191,7 @@ func (st *stay) awaitUnlisted(ctx context.Context) error {
 			}
 		case <-dir.Done():
 			return errors.Unwrap(dir.Err())
-		case <-st.s.Over():
+		case <-st.s.Done():
 			return st.s.Err()
 		}
 	}

@@ -108,7 +108,7 @@ func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells 
 	defer context.AfterFunc(seeking, func() { k.GiveUp(context.Cause(seeking)) })()
 	err = st.enter(seeking)
 	if err == nil {
-		err = s.Prove(k.Context(), st.full) // at once unless an answer was lost
+		err = s.Renew(k.Context(), st.path) // at once unless an answer was lost
 	}
 	if err == nil {
 		err = k.Acquired(s, st.guard(), coord.Token(st.ours))

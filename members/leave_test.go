@@ -19,7 +19,7 @@ func TestLeaveWhileCutOff(t *testing.T) {
 				c := w.client(term)
 				m := w.keep(c, "self", "1")
 				old := c.Session().ID()
-				over := c.Session().Over()
+				over := c.Session().Done()
 				heal := w.Stall(c, coordtest.Both)
 				if late {
 					w.expired(c, old)

@@ -259,7 +259,7 @@ func (w *place) expired(c *coord.Client, id int64) {
 	w.Helper()
 	for end := time.After(2 * time.Minute); c.Session().ID() == id; {
 		select {
-		case <-c.Session().Over():
+		case <-c.Session().Done():
 		case <-end:
 			w.Fatal("session not given up")
 		}

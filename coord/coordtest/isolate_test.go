@@ -208,7 +208,7 @@ func TestIsolatedSides(t *testing.T) {
 
 		heal()
 		heal()
-		<-old.Over()
+		<-old.Done()
 		for snap := range seen.All() {
 			if snap.Exists { // in the next session
 				break

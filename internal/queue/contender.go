@@ -142,7 +142,7 @@ func (d *driver) run(sought context.Context) error {
 		case <-d.proven: // if it says that there can be no proof, the session is over
 			d.grant()
 			continue
-		case <-d.s.Over():
+		case <-d.s.Done():
 			ev = event{signal: expired} // step finds out why
 		case <-canceled:
 			canceled = nil
@@ -225,9 +225,9 @@ func (d *driver) grant() {
 		return
 	}
 	node := coord.Child(d.Dir, d.m.node)
-	if !d.s.Proven() {
+	if !d.s.Renewed() {
 		proven := make(chan error, 1) // so that the goroutine ends though the driver has gone on
-		d.c.Go(func(context.Context) { proven <- d.s.Prove(context.Background(), d.c.FullPath(node)) })
+		d.c.Go(func(context.Context) { proven <- d.s.Renew(context.Background(), node) })
 		d.proven = proven
 		return
 	}

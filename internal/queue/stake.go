@@ -85,7 +85,7 @@ func (s *Stake) Yields(k *coord.Keeper, session *coord.Session) bool {
 	case <-s.over:
 		return true
 	case <-k.Context().Done():
-	case <-session.Over():
+	case <-session.Done():
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	events "github.com/zkcoord/zkcoord/event"
+	watches "github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // Watch follows who is in the queue of dir until ctx ends, as what face makes of
@@ -43,7 +44,7 @@ func Watch[T any](ctx context.Context, c *coord.Client, op, dir string, face fun
 type watcher struct {
 	c       *coord.Client
 	dir     string
-	bundle  *events.Bundle
+	bundle  *watches.Set
 	publish func([]Place)
 	all     []Place
 	listed  bool            // all is known
@@ -76,7 +77,7 @@ func (w *watcher) run(ctx context.Context) error {
 }
 
 // take notes n. It returns an error only if that is the end.
-func (w *watcher) take(ctx context.Context, n events.News) error {
+func (w *watcher) take(ctx context.Context, n watches.Change) error {
 	switch {
 	case n.Kind == events.Children && n.Err != nil:
 		return errors.Unwrap(n.Err)

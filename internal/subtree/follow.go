@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // A follower owns all that is known of one subtree. One goroutine owns it.
@@ -16,7 +17,7 @@ type follower[T any] struct {
 	Recipe[T]
 	root   string
 	out    event.Publisher[T]
-	bundle *event.Bundle
+	bundle *watch.Set
 
 	nodes  map[string]*node // by name; that of the root is ""
 	sorted []*node          // without the root; nil if it must be made anew
@@ -65,7 +66,7 @@ func (f *follower[T]) run(ctx, life context.Context) error {
 		news, settled := f.bundle.Take()
 		// What is known of nodes goes before listings, which say which of those
 		// that are gone are back.
-		slices.SortFunc(news, func(a, b event.News) int { return cmp.Compare(a.Kind, b.Kind) })
+		slices.SortFunc(news, func(a, b watch.Change) int { return cmp.Compare(a.Kind, b.Kind) })
 		for _, n := range news {
 			if n.Err != nil && n.Path == f.root {
 				return errors.Unwrap(n.Err)
@@ -77,7 +78,7 @@ func (f *follower[T]) run(ctx, life context.Context) error {
 }
 
 // take notes what is new of one node.
-func (f *follower[T]) take(n event.News) {
+func (f *follower[T]) take(n watch.Change) {
 	name := f.name(n.Path)
 	at := f.nodes[name]
 	if at == nil {

@@ -21,7 +21,7 @@ func (f *follower[T]) publish(settled bool) {
 		return
 	}
 	// Whoever has added something just now must ask again.
-	if !f.listed || f.unread > 0 || len(f.gone) > 0 || f.Whole && !(settled && f.bundle.Settled()) {
+	if !f.listed || f.unread > 0 || len(f.gone) > 0 || f.Whole && !(settled && f.bundle.Consistent()) {
 		return
 	}
 	f.put()

@@ -62,30 +62,13 @@ func checkElement(name string) string {
 	return ""
 }
 
-// Join returns the path of what has the path rel below dir. Rel may be a name, or
-// begin with a slash: Join("/a", "b"), Join("/a", "/b") and Join("/", "/a/b") need
-// no special case, nor does Join("/a", "/").
-func Join(dir, rel string) string {
-	rel = strings.TrimPrefix(rel, "/")
-	switch {
-	case rel == "":
-		return dir
-	case dir == "/":
-		return "/" + rel
-	}
-	return dir + "/" + rel
-}
-
-// Rel undoes Join: it returns path, which is dir or below it, as a path that
-// begins with a slash and is relative to dir.
-func Rel(dir, path string) string {
+// Join returns the path of what is called name in the directory dir, or has that
+// path from there, such as "a/b". If name begins with a slash the result is invalid.
+func Join(dir, name string) string {
 	if dir == "/" {
-		return path
+		return "/" + name
 	}
-	if rel := strings.TrimPrefix(path, dir); rel != "" {
-		return rel
-	}
-	return "/"
+	return dir + "/" + name
 }
 
 // Parent returns the path of the znode above path, which must not be the root.
@@ -94,4 +77,26 @@ func Parent(path string) string {
 		return path[:i]
 	}
 	return "/"
+}
+
+// Full returns path, which is one below the chroot root, as the ensemble knows it.
+func Full(root, path string) string {
+	switch {
+	case root == "/":
+		return path
+	case path == "/":
+		return root
+	}
+	return root + path
+}
+
+// Rel undoes Full.
+func Rel(root, full string) string {
+	switch {
+	case root == "/":
+		return full
+	case full == root:
+		return "/"
+	}
+	return strings.TrimPrefix(full, root)
 }

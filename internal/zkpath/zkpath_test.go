@@ -29,18 +29,31 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Rel undoes what Join does with a path that begins with a slash.
-func TestJoinAndRel(t *testing.T) {
-	for _, tt := range [][3]string{
-		{"/", "/", "/"}, {"/", "/a", "/a"}, {"/", "a", "/a"}, {"/", "a/b", "/a/b"},
-		{"/r", "/", "/r"}, {"/r", "a", "/r/a"}, {"/r", "a/b", "/r/a/b"}, {"/r/s", "/a/b", "/r/s/a/b"},
-	} {
-		dir, rel, want := tt[0], tt[1], tt[2]
-		if got := Join(dir, rel); got != want {
-			t.Errorf("Join(%q, %q) = %q, want %q", dir, rel, got, want)
+// Rel undoes what Full does.
+func TestFullAndRel(t *testing.T) {
+	for _, tt := range [][3]string{{"/", "/", "/"}, {"/", "/a", "/a"}, {"/r", "/", "/r"}, {"/r/s", "/a/b", "/r/s/a/b"}} {
+		root, path, full := tt[0], tt[1], tt[2]
+		if got := Full(root, path); got != full {
+			t.Errorf("Full(%q, %q) = %q, want %q", root, path, got, full)
 		}
-		if got, want := Rel(dir, want), "/"+strings.TrimPrefix(rel, "/"); got != want {
-			t.Errorf("Rel(%q, %q) = %q, want %q", dir, tt[2], got, want)
+		if got := Rel(root, full); got != path {
+			t.Errorf("Rel(%q, %q) = %q, want %q", root, full, got, path)
+		}
+	}
+}
+
+// A name that is none makes no path that is one.
+func TestJoin(t *testing.T) {
+	for _, tt := range [][3]string{{"/", "a", "/a"}, {"/", "a/b", "/a/b"}, {"/r", "a", "/r/a"}, {"/r/s", "a/b", "/r/s/a/b"}} {
+		if got := Join(tt[0], tt[1]); got != tt[2] {
+			t.Errorf("Join(%q, %q) = %q, want %q", tt[0], tt[1], got, tt[2])
+		}
+	}
+	for _, name := range []string{"", "/", "/a", "a/"} {
+		for _, dir := range []string{"/", "/r"} {
+			if got := Join(dir, name); Check(got) == nil && got != "/" {
+				t.Errorf("Join(%q, %q) = %q, which is valid", dir, name, got)
+			}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package event_test
+package watch_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // What is read on a new connection is of one moment only once the server knows of
@@ -14,9 +15,9 @@ import (
 func TestSettledOnlyWhenRearmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &puppet{t: t, calls: make(chan call, 100)}
-		l := event.NewLoop(p)
+		l := watch.NewLoop(p)
 		l.Resume(true)
-		b := l.Bundle(func(path string) string { return path })
+		b := l.NewSet(func(path string) string { return path })
 		settled := func(want bool, what string) {
 			t.Helper()
 			synctest.Wait()
@@ -59,14 +60,14 @@ func TestSettledOnlyWhenRearmed(t *testing.T) {
 func TestFollowWhileTheEndIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &puppet{t: t, calls: make(chan call, 100)}
-		l := event.NewLoop(p)
+		l := watch.NewLoop(p)
 		l.Resume(true)
-		old := l.Follow(bg, "/a", "/a")
+		old := l.WatchUntilDeleted(bg, "/a", "/a")
 		p.expect("GetW /a")(5)
 		p.quiet() // the reply is in
 		l.Event(zk.Event{Type: zk.EventNodeDataChanged, Path: "/a"})
 		end := p.expect("GetW /a")
-		young := l.Follow(bg, "/a", "/a")
+		young := l.WatchUntilDeleted(bg, "/a", "/a")
 		p.quiet() // it is in
 		end(gone)
 		p.expect("GetW /a")(7)
@@ -85,14 +86,14 @@ func TestFollowWhileTheEndIsOnItsWay(t *testing.T) {
 // link is down. It is the last there is to say, so it is said as it is: nothing
 // that comes later would take back that it is uncertain. (R52)
 func TestEndOvertakenByTheLink(t *testing.T) {
-	for name, play := range map[string]func(p *puppet, l *event.Loop){
-		"at the first read": func(p *puppet, l *event.Loop) {
+	for name, play := range map[string]func(p *puppet, l *watch.Loop){
+		"at the first read": func(p *puppet, l *watch.Loop) {
 			end := p.expect("GetW /a")
 			l.Suspend()
 			p.quiet() // it is in
 			end(gone)
 		},
-		"when it is read anew": func(p *puppet, l *event.Loop) {
+		"when it is read anew": func(p *puppet, l *watch.Loop) {
 			p.expect("GetW /a")(5)
 			p.quiet() // the reply is in
 			l.Suspend()
@@ -106,9 +107,9 @@ func TestEndOvertakenByTheLink(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &puppet{t: t, calls: make(chan call, 100)}
-				l := event.NewLoop(p)
+				l := watch.NewLoop(p)
 				l.Resume(true)
-				s := l.Follow(bg, "/a", "/a")
+				s := l.WatchUntilDeleted(bg, "/a", "/a")
 				says := func(when string) {
 					t.Helper()
 					p.quiet()

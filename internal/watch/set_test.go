@@ -1,4 +1,4 @@
-package event_test
+package watch_test
 
 import (
 	"errors"
@@ -15,13 +15,14 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 func same(path string) string { return path }
 
 // take takes what is new in b, when all has come to rest, and checks whether it is
 // settled.
-func (p *puppet) take(b *event.Bundle, settled bool, want ...int64) {
+func (p *puppet) take(b *watch.Set, settled bool, want ...int64) {
 	p.t.Helper()
 	synctest.Wait()
 	news, got := b.Take()
@@ -30,19 +31,19 @@ func (p *puppet) take(b *event.Bundle, settled bool, want ...int64) {
 		mzxids = append(mzxids, n.Mzxid)
 	}
 	slices.Sort(mzxids)
-	if got != settled || b.Settled() != settled || !slices.Equal(mzxids, want) {
-		p.t.Fatalf("took %v, settled: %v and %v; want %v, %v", mzxids, got, b.Settled(), want, settled)
+	if got != settled || b.Consistent() != settled || !slices.Equal(mzxids, want) {
+		p.t.Fatalf("took %v, settled: %v and %v; want %v, %v", mzxids, got, b.Consistent(), want, settled)
 	}
 }
 
-// When what a Bundle has counts as of one moment: not while a read is to come, nor
+// When what a Set has counts as of one moment: not while a read is to come, nor
 // after a reconnect before the server has said that it has the watches.
-func TestBundleSettles(t *testing.T) {
+func TestSetSettles(t *testing.T) {
 	changed := zk.Event{Type: zk.EventNodeDataChanged, Path: "/a"}
 	deleted := zk.Event{Type: zk.EventNodeDeleted, Path: "/a"}
-	rearm := func(l *event.Loop) { l.Rearmed([]string{"/a"}, nil, nil) }
-	for name, run := range map[string]func(p *puppet, l *event.Loop, b *event.Bundle){
-		"read and changed": func(p *puppet, l *event.Loop, b *event.Bundle) {
+	rearm := func(l *watch.Loop) { l.Rearmed([]string{"/a"}, nil, nil) }
+	for name, run := range map[string]func(p *puppet, l *watch.Loop, b *watch.Set){
+		"read and changed": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, false)
 			p.take(b, false)
 			p.expect("GetW /a")(5)
@@ -52,7 +53,7 @@ func TestBundleSettles(t *testing.T) {
 			p.expect("GetW /a")(6)
 			p.take(b, true, 6)
 		},
-		"an event overtakes the reply": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"an event overtakes the reply": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, false)
 			reply := p.expect("GetW /a")
 			l.Event(changed)
@@ -61,7 +62,7 @@ func TestBundleSettles(t *testing.T) {
 			p.expect("GetW /a")(6)
 			p.take(b, true, 6)
 		},
-		"reconnected, and read before the watches are taken over": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"reconnected, and read before the watches are taken over": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, false)
 			p.expect("GetW /a")(5)
 			p.take(b, true, 5)
@@ -73,7 +74,7 @@ func TestBundleSettles(t *testing.T) {
 			rearm(l)
 			p.take(b, true)
 		},
-		"reconnected, and read after": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"reconnected, and read after": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, false)
 			p.expect("GetW /a")(5)
 			p.take(b, true, 5)
@@ -84,7 +85,7 @@ func TestBundleSettles(t *testing.T) {
 			p.expect("Exists /a")(5)
 			p.take(b, true, 5)
 		},
-		"a watch armed on a connection that is gone": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"a watch armed on a connection that is gone": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, false)
 			reply := p.expect("GetW /a")
 			l.Suspend()
@@ -96,7 +97,7 @@ func TestBundleSettles(t *testing.T) {
 			reply(5)
 			p.take(b, true)
 		},
-		"a new session": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"a new session": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, false)
 			p.expect("GetW /a")(5)
 			p.take(b, true, 5)
@@ -106,7 +107,7 @@ func TestBundleSettles(t *testing.T) {
 			p.expect("GetW /a")(5)
 			p.take(b, true, 5)
 		},
-		"two, of which one changes": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"two, of which one changes": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, false)
 			p.expect("GetW /a")(5)
 			p.take(b, true, 5)
@@ -119,7 +120,7 @@ func TestBundleSettles(t *testing.T) {
 			p.expect("GetW /a")(7)
 			p.take(b, true, 7)
 		},
-		"another has it already": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"another has it already": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			l.Watch(bg, "/a", "/a", event.Data)
 			p.expect("GetW /a")(5)
 			p.take(b, true)
@@ -134,7 +135,7 @@ func TestBundleSettles(t *testing.T) {
 			b.Add("/a", event.Data, false) // which changes nothing
 			p.take(b, true, 6)
 		},
-		"what was not settled is dropped": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"what was not settled is dropped": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, false)
 			p.expect("GetW /a")(5)
 			p.take(b, true, 5)
@@ -152,13 +153,13 @@ func TestBundleSettles(t *testing.T) {
 			reply(5)
 			p.take(b, true)
 		},
-		"gone for good, and the name used again": func(p *puppet, l *event.Loop, b *event.Bundle) {
+		"gone for good, and the name used again": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, true)
 			p.expect("GetW /a")(5)
 			p.take(b, true, 5)
 			l.Event(deleted)
 			p.take(b, true, 0)
-			s := l.Follow(bg, "/a", "/a") // another finds it there again
+			s := l.WatchUntilDeleted(bg, "/a", "/a") // another finds it there again
 			p.take(b, false)
 			p.expect("GetW /a")(9)
 			p.take(b, true, 9)
@@ -170,9 +171,9 @@ func TestBundleSettles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &puppet{t: t, calls: make(chan call, 100)}
-				l := event.NewLoop(p)
+				l := watch.NewLoop(p)
 				l.Resume(true)
-				b := l.Bundle(same)
+				b := l.NewSet(same)
 				run(p, l, b)
 				p.quiet()
 				b.Close()
@@ -185,7 +186,7 @@ func TestBundleSettles(t *testing.T) {
 
 // What can not be followed any more, or not at all since the loop is over, is news
 // that names the path, like any other.
-func TestBundleEnds(t *testing.T) {
+func TestSetEnds(t *testing.T) {
 	bubble(t, func(w *world) {
 		_, err := w.other.Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
 		w.must(err)
@@ -215,10 +216,10 @@ func TestBundleEnds(t *testing.T) {
 	})
 }
 
-// A generation is written to several znodes in one transaction. Whatever a Bundle
+// A generation is written to several znodes in one transaction. Whatever a Set
 // calls settled shows one generation in all of them: while all is well, and while
 // connections and sessions break at any frame.
-func TestBundleIsOfOneMoment(t *testing.T) {
+func TestSetIsOfOneMoment(t *testing.T) {
 	breaks := map[string]func(w *world, f coordtest.Frame) coordtest.Action{
 		"nothing": func(*world, coordtest.Frame) coordtest.Action { return coordtest.Pass },
 		"resets":  func(*world, coordtest.Frame) coordtest.Action { return coordtest.HangUp },

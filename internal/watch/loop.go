@@ -1,10 +1,12 @@
-package event
+package watch
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/event"
 )
 
 // maxReads bounds the reads in flight at a time: after a reconnect everything
@@ -63,26 +65,26 @@ func NewLoop(source Source) *Loop {
 // Watch follows kind at the absolute path until ctx ends. Snapshots call the
 // path as. The stream has its first value when the ensemble has given one, and
 // that is no older than any answer that the caller has seen before.
-func (l *Loop) Watch(ctx context.Context, path, as string, kind Kind) *Stream[Snapshot] {
+func (l *Loop) Watch(ctx context.Context, path, as string, kind event.Kind) *event.Stream[event.Snapshot] {
 	return l.watch(ctx, key{path, kind, false}, as)
 }
 
-// Follow follows the data of a znode that is not expected to come back, such as
+// WatchUntilDeleted follows the data of a znode that is not expected to come back, such as
 // one with an id in its name. It differs from a Watch of kind Data in that
 // it leaves no watch behind for a creation that will not come, and so says
 // nothing more once the znode is gone, unless somebody else begins to follow it.
-func (l *Loop) Follow(ctx context.Context, path, as string) *Stream[Snapshot] {
-	return l.watch(ctx, key{path, Data, true}, as)
+func (l *Loop) WatchUntilDeleted(ctx context.Context, path, as string) *event.Stream[event.Snapshot] {
+	return l.watch(ctx, key{path, event.Data, true}, as)
 }
 
-func (l *Loop) watch(ctx context.Context, k key, as string) *Stream[Snapshot] {
-	if k.kind < Presence || k.kind > Children {
-		return Ended[Snapshot](l.source.Ended(as, fmt.Errorf("event: invalid kind %d", k.kind)))
+func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.Snapshot] {
+	if k.kind < event.Presence || k.kind > event.Children {
+		return event.Ended[event.Snapshot](l.source.Ended(as, fmt.Errorf("event: invalid kind %d", k.kind)))
 	}
 	if ctx.Err() != nil {
-		return Ended[Snapshot](l.source.Ended(as, context.Cause(ctx)))
+		return event.Ended[event.Snapshot](l.source.Ended(as, context.Cause(ctx)))
 	}
-	s, p := NewStream[Snapshot]()
+	s, p := event.NewStream[event.Snapshot]()
 	sub := &subscription{key: k, ctx: ctx, as: as, out: streamSink{p}}
 	if !l.inbox.post(func() { l.subscribe(sub) }) {
 		p.Close(l.source.Ended(as, l.inbox.cause()))
@@ -100,10 +102,10 @@ func (l *Loop) Suspend() {
 	l.inbox.post(l.suspend)
 }
 
-// Resume reads again all that is followed: the link is up, and, if anew is set,
+// Resume reads again all that is followed: the link is up, and, if newSession is set,
 // in another session, which has no watches yet.
-func (l *Loop) Resume(anew bool) {
-	l.inbox.post(func() { l.resume(anew) })
+func (l *Loop) Resume(newSession bool) {
+	l.inbox.post(func() { l.resume(newSession) })
 }
 
 // Rearmed says that the server has taken over the watches on these full paths

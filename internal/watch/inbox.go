@@ -1,4 +1,4 @@
-package event
+package watch
 
 import "sync"
 
@@ -21,8 +21,8 @@ func (b *inbox) post(do func()) bool {
 	return true
 }
 
-// force adds do even if the inbox is closed, for what its taker waits for.
-func (b *inbox) force(do func()) {
+// postAlways adds do even if the inbox is closed, for what its taker waits for.
+func (b *inbox) postAlways(do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.push(do)

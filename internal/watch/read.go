@@ -1,10 +1,12 @@
-package event
+package watch
 
 import (
 	"errors"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/event"
 )
 
 // A Conn is what a [Loop] needs of a connection. *zk.Conn is one.
@@ -44,30 +46,30 @@ func (w watch) firedBy(t zk.EventType) bool {
 	return false
 }
 
-// hearsOf reports whether a watch of kind k, on a znode that is there or not,
+// canFire reports whether a watch of kind k, on a znode that is there or not,
 // can be used up by an event of type t.
-func (k Kind) hearsOf(t zk.EventType) bool {
+func canFire(k event.Kind, t zk.EventType) bool {
 	there := onData
-	if k == Children {
+	if k == event.Children {
 		there = onChild
 	}
 	return there.firedBy(t) || onExist.firedBy(t)
 }
 
-// A want is what is to be read.
-type want struct {
+// A readRequest is what is to be read.
+type readRequest struct {
 	key
 	arm bool // leave a watch behind
 	// known, if it Exists, is what was read before. The bytes are not asked for
 	// again if they are the same.
-	known Snapshot
+	known event.Snapshot
 }
 
 // read takes a snapshot. If a watch is to be left behind, it says which. A
 // snapshot of a missing znode is no error.
-func (w want) read(c Conn) (Snapshot, watch, error) {
-	if w.known.Exists && !w.arm && w.kind == Data {
-		snap, _, err := readOnce(c, w.path, Presence, false)
+func (w readRequest) read(c Conn) (event.Snapshot, watch, error) {
+	if w.known.Exists && !w.arm && w.kind == event.Data {
+		snap, _, err := readOnce(c, w.path, event.Presence, false)
 		if err != nil || !snap.Exists {
 			return snap, unarmed, err
 		}
@@ -81,28 +83,28 @@ func (w want) read(c Conn) (Snapshot, watch, error) {
 		if !errors.Is(err, zk.ErrNoNode) {
 			return snap, armed, err
 		}
-		if !w.arm || w.once {
-			return Snapshot{}, unarmed, nil
+		if !w.arm || w.untilDeleted {
+			return event.Snapshot{}, unarmed, nil
 		}
 		// Reading a missing znode arms nothing; asking whether it exists does.
 		// If it has come in the meantime, read it after all: each turn of this
 		// loop takes a create and a delete by someone else.
-		snap, armed, err = readOnce(c, w.path, Presence, true)
+		snap, armed, err = readOnce(c, w.path, event.Presence, true)
 		if err != nil || !snap.Exists {
 			return snap, armed, err
 		}
 	}
 }
 
-func readOnce(c Conn, path string, kind Kind, arm bool) (Snapshot, watch, error) {
+func readOnce(c Conn, path string, kind event.Kind, arm bool) (event.Snapshot, watch, error) {
 	var (
-		snap Snapshot
+		snap event.Snapshot
 		stat *zk.Stat
 		w    watch
 		err  error
 	)
 	switch kind {
-	case Presence:
+	case event.Presence:
 		w = onData
 		if arm {
 			snap.Exists, stat, _, err = c.ExistsW(path)
@@ -112,7 +114,7 @@ func readOnce(c Conn, path string, kind Kind, arm bool) (Snapshot, watch, error)
 		if !snap.Exists {
 			w, stat = onExist, nil
 		}
-	case Children:
+	case event.Children:
 		w, snap.Exists = onChild, true
 		if arm {
 			snap.Children, stat, _, err = c.ChildrenW(path)
@@ -129,7 +131,7 @@ func readOnce(c Conn, path string, kind Kind, arm bool) (Snapshot, watch, error)
 		}
 	}
 	if err != nil {
-		return Snapshot{}, unarmed, err
+		return event.Snapshot{}, unarmed, err
 	}
 	if stat != nil {
 		snap.Stat = *stat

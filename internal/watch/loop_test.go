@@ -1,4 +1,4 @@
-package event_test
+package watch_test
 
 import (
 	"errors"
@@ -12,11 +12,12 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // A puppet is a source whose answers the test gives, one by one.
 type puppet struct {
-	event.Conn // nil: what is not answered below is not asked
+	watch.Conn // nil: what is not answered below is not asked
 	t          *testing.T
 	calls      chan call
 }
@@ -26,9 +27,11 @@ type call struct {
 	answer chan<- zk.Stat
 }
 
+var errEnd = errors.New("the end")
+
 var errLost = errors.New("connection lost")
 
-func (p *puppet) Request(f func(event.Conn) error) error { return f(p) }
+func (p *puppet) Request(f func(watch.Conn) error) error { return f(p) }
 func (p *puppet) Refused(error) bool                     { return false }
 func (p *puppet) Ended(_ string, cause error) error      { return cause }
 
@@ -95,25 +98,25 @@ func (p *puppet) quiet() {
 // believed the wrong one would be deaf, or end on an old value.
 func TestLoopRaces(t *testing.T) {
 	changed := zk.Event{Type: zk.EventNodeDataChanged, Path: "/a"}
-	for name, race := range map[string]func(p *puppet, l *event.Loop){
-		"an event overtakes the reply that armed its watch": func(p *puppet, l *event.Loop) {
+	for name, race := range map[string]func(p *puppet, l *watch.Loop){
+		"an event overtakes the reply that armed its watch": func(p *puppet, l *watch.Loop) {
 			reply := p.expect("GetW /a")
 			l.Event(changed)
 			reply(5)
 			p.expect("GetW /a")(9)
 		},
-		"an event of another kind does not": func(p *puppet, l *event.Loop) {
+		"an event of another kind does not": func(p *puppet, l *watch.Loop) {
 			reply := p.expect("GetW /a")
 			l.Event(zk.Event{Type: zk.EventNodeChildrenChanged, Path: "/a"})
 			reply(9)
 		},
-		"the session ends while its last read is in flight": func(p *puppet, l *event.Loop) {
+		"the session ends while its last read is in flight": func(p *puppet, l *watch.Loop) {
 			reply := p.expect("GetW /a")
 			l.Resume(true)
 			reply(5) // and armed a watch that is no more
 			p.expect("GetW /a")(9)
 		},
-		"two reconnects, and a read between them": func(p *puppet, l *event.Loop) {
+		"two reconnects, and a read between them": func(p *puppet, l *watch.Loop) {
 			p.expect("GetW /a")(5)
 			p.quiet() // the reply is in
 			l.Resume(false)
@@ -126,7 +129,7 @@ func TestLoopRaces(t *testing.T) {
 			reply(9)
 			p.expect("GetW /a")(9)
 		},
-		"an event while it is read again anyway": func(p *puppet, l *event.Loop) {
+		"an event while it is read again anyway": func(p *puppet, l *watch.Loop) {
 			p.expect("GetW /a")(5)
 			p.quiet() // the reply is in
 			l.Resume(false)
@@ -135,7 +138,7 @@ func TestLoopRaces(t *testing.T) {
 			reply(5)
 			p.expect("GetW /a")(9)
 		},
-		"a watch that let a change pass": func(p *puppet, l *event.Loop) {
+		"a watch that let a change pass": func(p *puppet, l *watch.Loop) {
 			p.expect("GetW /a")(5)
 			p.quiet() // the reply is in
 			l.Resume(false)
@@ -143,7 +146,7 @@ func TestLoopRaces(t *testing.T) {
 			p.expect("Get /a")(7)
 			p.expect("GetW /a")(9)
 		},
-		"a read is lost": func(p *puppet, l *event.Loop) {
+		"a read is lost": func(p *puppet, l *watch.Loop) {
 			p.expect("GetW /a")(0)
 			p.expect("GetW /a")(9)
 		},
@@ -151,7 +154,7 @@ func TestLoopRaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &puppet{t: t, calls: make(chan call, 100)}
-				l := event.NewLoop(p)
+				l := watch.NewLoop(p)
 				l.Resume(true)
 				s := l.Watch(bg, "/a", "/a", event.Data)
 				race(p, l)
@@ -179,7 +182,7 @@ func TestLoopRaces(t *testing.T) {
 func TestLoopCloseWaitsForReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &puppet{t: t, calls: make(chan call, 100)}
-		l := event.NewLoop(p)
+		l := watch.NewLoop(p)
 		s := l.Watch(bg, "/a", "/a", event.Data)
 		reply := p.expect("GetW /a")
 		closed := make(chan struct{})
