@@ -9,7 +9,7 @@ import (
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // TestFailover kills the servers of an ensemble in turn, the leader among them,
@@ -27,11 +27,11 @@ func TestFailover(t *testing.T) {
 		return c
 	}
 	rounds := 1
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 10
 	}
 	w := &world{TB: t}
-	s := config.Watch(t.Context(), dial(), "/n", number)
+	s := config.New(dial(), "/n", numbers).Watch(t.Context())
 	var mu sync.Mutex
 	var sum tally
 	stop, cancel := context.WithCancel(bg)
@@ -80,7 +80,7 @@ func TestFailover(t *testing.T) {
 	further()
 	cancel()
 	all.Wait()
-	u, err := config.Read(bg, dial(), "/n", number)
+	u, err := config.New(dial(), "/n", numbers).Read(bg)
 	if err != nil || u.Value < sum.ok || u.Value > sum.ok+sum.unknown {
 		t.Errorf("counted %d, %+v, %v", u.Value, sum, err)
 	}

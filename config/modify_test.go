@@ -3,7 +3,6 @@ package config_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -21,11 +19,20 @@ import (
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
 
-// modifyings are what Modify must do. In each the name says what is guaranteed.
-var modifyings = []struct {
+// A guarantee is a test in a bubble. Its name says what is guaranteed.
+type guarantee struct {
 	name string
 	run  func(w *world)
-}{
+}
+
+func run(t *testing.T, all []guarantee) {
+	for _, x := range all {
+		t.Run(x.name, func(t *testing.T) { bubble(t, x.run) })
+	}
+}
+
+// modifyings are what Modify must do. In each the name says what is guaranteed.
+var modifyings = []guarantee{
 	{"it creates what is missing, and what is missing above it, to stay", func(w *world) {
 		n, err := add(bg, w.c, "/a/b/n")
 		w.must(err)
@@ -47,7 +54,7 @@ var modifyings = []struct {
 		c, _ := w.dial(&coord.Options{Chroot: "/deep/down"})
 		_, err := add(bg, c, "/a/n")
 		w.must(err)
-		_, err = config.Modify(bg, c, "/", config.Text, config.EncodeText, func(s string) (string, error) { return s + "1", nil })
+		_, err = config.New(c, "/", config.Text()).Modify(bg, func(s string) (string, error) { return s + "1", nil })
 		w.must(err)
 		if w.get("/deep/down/a/n") != "1" || w.get("/deep/down") != "1" || w.get("/_zkcoord") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
@@ -84,7 +91,7 @@ var modifyings = []struct {
 		names, _, err := w.op.Children("/_zkcoord")
 		w.must(err)
 		if len(names) == 0 || len(names) > 8 || w.get("/n") != "50" {
-			w.Errorf("%d marks, %s stored", len(names), w.get("/n"))
+			w.Errorf("%d witnesses, %s stored", len(names), w.get("/n"))
 		}
 		w.must(w.c.Close())
 		w.reap()
@@ -95,7 +102,7 @@ var modifyings = []struct {
 	{"a write of another client in between is not lost, and the change is made of it", func(w *world) {
 		w.create("/n", "1")
 		saw := []int{}
-		n, err := config.Modify(bg, w.c, "/n", number, encodeNumber, func(n int) (int, error) {
+		n, err := config.New(w.c, "/n", numbers).Modify(bg, func(n int) (int, error) {
 			saw = append(saw, n)
 			if len(saw) <= 3 {
 				w.set("/n", fmt.Sprint(100*len(saw)))
@@ -103,8 +110,8 @@ var modifyings = []struct {
 			return n + 1, nil
 		})
 		w.must(err)
-		if n != 301 || w.get("/n") != "301" || !slices.Equal(saw, []int{1, 100, 200, 300}) {
-			w.Errorf("returned %d and stored %s after %v", n, w.get("/n"), saw)
+		if n.Value != 301 || w.get("/n") != "301" || !slices.Equal(saw, []int{1, 100, 200, 300}) {
+			w.Errorf("returned %+v and stored %s after %v", n, w.get("/n"), saw)
 		}
 	}},
 	{"so is a delete, a create, and both", func(w *world) {
@@ -120,7 +127,7 @@ var modifyings = []struct {
 				w.create("/n", x.before)
 			}
 			once := sync.OnceFunc(x.meddle)
-			_, err := config.Modify(bg, w.c, "/n", number, encodeNumber, func(n int) (int, error) {
+			_, err := config.New(w.c, "/n", numbers).Modify(bg, func(n int) (int, error) {
 				once()
 				return n + 1, nil
 			})
@@ -134,9 +141,9 @@ var modifyings = []struct {
 	{"an error of change is returned, and nothing is written", func(w *world) {
 		w.create("/n", "1")
 		mine := errors.New("too much")
-		_, err := config.Modify(bg, w.c, "/n", number, encodeNumber, func(int) (int, error) { return 9, mine })
+		_, err := config.New(w.c, "/n", numbers).Modify(bg, func(int) (int, error) { return 9, mine })
 		w.wants(err, "modify", "/n", mine)
-		_, err = config.Modify(bg, w.c, "/m", number, encodeNumber, func(int) (int, error) { return 9, mine })
+		_, err = config.New(w.c, "/m", numbers).Modify(bg, func(int) (int, error) { return 9, mine })
 		w.wants(err, "modify", "/m", mine)
 		if w.get("/n") != "1" || w.get("/m") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
@@ -146,7 +153,7 @@ var modifyings = []struct {
 		for _, bad := range []string{"one", "panic"} {
 			w.create("/n", bad)
 			_, err := add(bg, w.c, "/n")
-			w.wants(err, "decode", "/n", nil)
+			w.wants(err, "modify", "/n", nil, "decode")
 			if w.get("/n") != bad {
 				w.Errorf("stored %s", w.get("/n"))
 			}
@@ -163,8 +170,8 @@ var modifyings = []struct {
 			{func(int) ([]byte, error) { panic("no words") }, nil},
 			{func(int) ([]byte, error) { return make([]byte, coord.MaxData+1), nil }, nil},
 		} {
-			_, err := config.Modify(bg, w.c, "/n", number, x.encode, increment)
-			w.wants(err, "encode", "/n", x.target)
+			_, err := config.New(w.c, "/n", config.Codec[int]{Decode: number, Encode: x.encode}).Modify(bg, increment)
+			w.wants(err, "modify", "/n", x.target, "encode")
 		}
 		if w.get("/n") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
@@ -173,9 +180,9 @@ var modifyings = []struct {
 	{"the most that can be stored is stored", func(w *world) {
 		big := strings.Repeat("x", coord.MaxData)
 		for range 2 {
-			got, err := config.Modify(bg, w.c, "/n", config.Text, config.EncodeText, func(string) (string, error) { return big, nil })
+			got, err := config.New(w.c, "/n", config.Text()).Modify(bg, func(string) (string, error) { return big, nil })
 			w.must(err)
-			if got != big || w.get("/n") != big {
+			if got.Value != big || w.get("/n") != big {
 				w.Error("stored something else")
 			}
 		}
@@ -183,9 +190,12 @@ var modifyings = []struct {
 	{"no bytes are stored as such, and not as null", func(w *world) {
 		var replies [][]byte
 		c := w.through(func(conn net.Conn) net.Conn { return spy{conn, &replies} })
-		_, err := config.Modify(bg, c, "/n", config.Text, func(string) ([]byte, error) { return nil, nil }, func(s string) (string, error) { return s, nil })
+		_, err := config.New(c, "/n", config.Codec[string]{
+			Decode: config.Text().Decode,
+			Encode: func(string) ([]byte, error) { return nil, nil },
+		}).Modify(bg, func(s string) (string, error) { return s, nil })
 		w.must(err)
-		u, err := config.Read(bg, c, "/n", config.Text)
+		u, err := config.New(c, "/n", config.Text()).Read(bg)
 		w.must(err)
 		last := replies[len(replies)-1]
 		if u.Value != "" || !bytes.Equal(last[20:24], []byte{0, 0, 0, 0}) { // behind length, xid, zxid and error
@@ -200,7 +210,7 @@ var modifyings = []struct {
 					w.Errorf("recovered %v", p)
 				}
 			}()
-			_, _ = config.Modify(bg, w.c, "/n", number, encodeNumber, func(int) (int, error) { panic("mine") })
+			_, _ = config.New(w.c, "/n", numbers).Modify(bg, func(int) (int, error) { panic("mine") })
 		}()
 		n, err := add(bg, w.c, "/n")
 		w.must(err)
@@ -208,15 +218,15 @@ var modifyings = []struct {
 			w.Errorf("returned %d", n)
 		}
 	}},
-	{"what can not be right is refused at once", func(w *world) {
+	{"what cannot be right is refused at once", func(w *world) {
 		w.link.Cut() // nothing is asked
 		_, err := add(bg, w.c, "n")
 		w.wants(err, "modify", "n", coord.ErrInvalidPath)
-		_, err = config.Modify(bg, w.c, "/n", nil, encodeNumber, increment)
+		_, err = config.New(w.c, "/n", config.Codec[int]{Encode: encodeNumber}).Modify(bg, increment)
 		w.wants(err, "modify", "/n", nil)
-		_, err = config.Modify(bg, w.c, "/n", number, nil, increment)
+		_, err = config.New(w.c, "/n", config.Codec[int]{Decode: number}).Modify(bg, increment)
 		w.wants(err, "modify", "/n", nil)
-		_, err = config.Modify(bg, w.c, "/n", number, encodeNumber, nil)
+		_, err = config.New(w.c, "/n", numbers).Modify(bg, nil)
 		w.wants(err, "modify", "/n", nil)
 	}},
 	{"the ensemble's refusal is returned", func(w *world) {
@@ -253,269 +263,6 @@ var modifyings = []struct {
 			w.Errorf("returned %d", n)
 		}
 	}},
-	{"who leaves while an answer is due is told that the outcome is unknown, and the next change is exact", func(w *world) {
-		_, err := add(bg, w.c, "/n")
-		w.must(err)
-		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
-			cause := errors.New("enough")
-			ctx, cancel := context.WithCancelCause(bg)
-			var heal func()
-			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if f.Op == "multi" && f.Dir == dir {
-					w.link.OnFrame(nil)
-					heal = w.link.Stall(dir)
-					cancel(cause)
-				}
-				return coordtest.Pass
-			})
-			_, err := add(ctx, w.c, "/n")
-			w.wants(err, "modify", "/n", cause)
-			w.wants(err, "modify", "/n", config.ErrUnknown)
-			heal()
-			_, err = add(bg, w.c, "/n")
-			w.must(err)
-		}
-		// What was under way has been carried out in the end: there was no fault
-		// but impatience.
-		if got := w.get("/n"); got != "5" {
-			w.Errorf("stored %s", got)
-		}
-	}},
-	{"it ends with the client, and goes on in the next session (R47)", func(w *world) {
-		_, err := add(bg, w.c, "/n")
-		w.must(err)
-		for range 3 {
-			w.flap(func() { w.Expire(w.c.Session().ID()) })
-			_, err = add(bg, w.c, "/n")
-			w.must(err)
-		}
-		if w.get("/n") != "4" {
-			w.Errorf("stored %s", w.get("/n"))
-		}
-		heal := w.link.Stall(coordtest.Both)
-		time.AfterFunc(2*T, heal)
-		_, err = add(bg, w.c, "/n")
-		w.must(err)
-		w.must(w.c.Close())
-		_, err = add(bg, w.c, "/n")
-		w.wants(err, "modify", "/n", coord.ErrClosed)
-		if errors.Is(err, config.ErrUnknown) {
-			w.Error(err)
-		}
-	}},
-	{"a Watch started after it on the same client never shows anything older", func(w *world) {
-		_, err := add(bg, w.c, "/n")
-		w.must(err)
-		ctx, cancel := context.WithCancel(bg)
-		defer cancel()
-		for range 2 { // without another stream on the znode, and with one
-			for range 100 {
-				n, err := add(bg, w.c, "/n")
-				w.must(err)
-				one, stop := context.WithCancel(bg)
-				s := config.Watch(one, w.c, "/n", number)
-				if u := <-s.Updates(); u.Value < n || u.Err != nil {
-					w.Errorf("after %d was stored a new stream began with %s", n, say(u))
-				}
-				stop()
-			}
-			config.Watch(ctx, w.c, "/n", number)
-			synctest.Wait()
-		}
-	}},
-	{"a lost answer does not count twice, and a lost request counts (R60)", func(w *world) {
-		_, err := add(bg, w.c, "/n")
-		w.must(err)
-		want := 1
-		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
-			for _, action := range []coordtest.Action{coordtest.Drop, coordtest.HangUp, coordtest.PassAndHangUp} {
-				met := false
-				w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-					if !met && f.Op == "multi" && f.Dir == dir {
-						met = true
-						return action
-					}
-					return coordtest.Pass
-				})
-				n, err := add(bg, w.c, "/n")
-				w.must(err)
-				if want++; n != want || w.get("/n") != fmt.Sprint(want) {
-					w.Errorf("direction %d, action %d: returned %d, stored %s, want %d", dir, action, n, w.get("/n"), want)
-				}
-			}
-		}
-	}},
-	{"what could not be sent is no doubt: if ctx ends it was not carried out, and if the session does it is sent in the next", func(w *world) {
-		_, err := add(bg, w.c, "/n")
-		w.must(err)
-		cuts := 1
-		cutOff := func(n int) (int, error) {
-			if cuts--; cuts >= 0 {
-				time.AfterFunc(2*T, w.link.Cut())
-				w.await(w.c, coord.Suspended)
-			}
-			return n + 1, nil
-		}
-		cause := errors.New("enough")
-		ctx, cancel := context.WithTimeoutCause(bg, T/10, cause)
-		defer cancel()
-		_, err = config.Modify(ctx, w.c, "/n", number, encodeNumber, cutOff)
-		w.wants(err, "modify", "/n", cause)
-		if errors.Is(err, config.ErrUnknown) || w.get("/n") != "1" {
-			w.Errorf("%v; stored %s", err, w.get("/n"))
-		}
-		w.await(w.c, coord.Connected)
-		old := w.c.Session()
-		cuts = 1
-		n, err := config.Modify(bg, w.c, "/n", number, encodeNumber, cutOff)
-		w.must(err)
-		if n != 2 || w.get("/n") != "2" || w.c.Session() == old {
-			w.Errorf("returned %d, stored %s", n, w.get("/n"))
-		}
-	}},
-	{"when the client has given up the session and the ensemble has not, the outcome is known (R91)", func(w *world) {
-		_, err := add(bg, w.c, "/n")
-		w.must(err)
-		want := 1
-		for _, x := range []struct {
-			name string
-			hurt func() (heal func())
-		}{
-			{"the request is lost", func() func() { return w.link.Stall(coordtest.ToServer) }},
-			{"the answer is lost", func() func() { return w.link.Stall(coordtest.ToClient) }},
-			{"the request is carried out late", w.Freeze},
-		} {
-			old := w.c.Session()
-			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				dir := coordtest.ToServer
-				if x.name == "the answer is lost" {
-					dir = coordtest.ToClient
-				}
-				if f.Op == "multi" && f.Dir == dir {
-					w.link.OnFrame(nil)
-					time.AfterFunc(T*3/4, x.hurt())
-				}
-				return coordtest.Pass
-			})
-			n, err := add(bg, w.c, "/n")
-			w.must(err)
-			if want++; n != want || w.get("/n") != fmt.Sprint(want) {
-				w.Errorf("%s: returned %d, stored %s, want %d", x.name, n, w.get("/n"), want)
-			}
-			if w.c.Session() == old {
-				w.Errorf("%s: the session is the same", x.name)
-			}
-		}
-	}},
-	{"nor does it when the answer to the question what became of it is lost, too (R60)", func(w *world) {
-		_, err := add(bg, w.c, "/n")
-		w.must(err)
-		want := 1
-		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
-			lost := []string{"multi", "setData"} // the first in direction dir, the answer to the second
-			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if len(lost) == 2 && f.Op == lost[0] && f.Dir == dir || len(lost) == 1 && f.Op == lost[0] && f.Dir == coordtest.ToClient {
-					lost = lost[1:]
-					return coordtest.HangUp
-				}
-				return coordtest.Pass
-			})
-			n, err := add(bg, w.c, "/n")
-			w.must(err)
-			if want++; n != want || w.get("/n") != fmt.Sprint(want) || len(lost) > 0 {
-				w.Errorf("direction %d: returned %d, stored %s, want %d; still to be lost: %v", dir, n, w.get("/n"), want, lost)
-			}
-		}
-	}},
-	{"a new session begins with new marks", func(w *world) {
-		for range 2 {
-			multis := 0
-			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if f.Op == "multi" && f.Dir == coordtest.ToServer {
-					multis++
-				}
-				return coordtest.Pass
-			})
-			_, err := add(bg, w.c, "/n")
-			w.must(err)
-			if multis != 1 {
-				w.Errorf("%d transactions for one change", multis)
-			}
-			w.flap(func() { w.Expire(w.c.Session().ID()) })
-		}
-	}},
-	{"what became of a change is learned in the next session, too", func(w *world) {
-		for i, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
-			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if f.Op != "multi" || f.Dir != dir {
-					return coordtest.Pass
-				}
-				w.link.OnFrame(nil)
-				w.Expire(w.c.Session().ID()) // a request that is lost, or an answer
-				return coordtest.HangUp
-			})
-			was := w.c.Session()
-			n, err := add(bg, w.c, "/n")
-			if w.must(err); n != i+1 || w.get("/n") != fmt.Sprint(n) || was.Err() == nil {
-				w.Errorf("direction %d: returned %d, stored %s", dir, n, w.get("/n"))
-			}
-		}
-	}},
-	{"marks that an operator deletes, changes or forbids to write are replaced or done without", func(w *world) {
-		_, err := add(bg, w.c, "/n")
-		w.must(err)
-		marks := func() string {
-			names, _, err := w.op.Children("/_zkcoord")
-			w.must(err)
-			return "/_zkcoord/" + names[0]
-		}
-		w.delete(marks() + "/session")
-		w.delete(marks())
-		_, err = add(bg, w.c, "/n")
-		w.must(err)
-		w.delete(marks() + "/session")
-		w.reap()
-		_, err = add(bg, w.c, "/n")
-		w.must(err)
-		w.set(marks(), "what is this?")
-		_, err = add(bg, w.c, "/n")
-		w.must(err)
-		for names, _, _ := w.op.Children("/_zkcoord"); len(names) > 0; names = names[1:] {
-			_, err = w.op.SetACL("/_zkcoord/"+names[0], zk.WorldACL(zk.PermRead), -1)
-			w.must(err)
-		}
-		for range 2 {
-			_, err = add(bg, w.c, "/n")
-			w.must(err)
-		}
-		if w.get("/n") != "6" {
-			w.Errorf("stored %s", w.get("/n"))
-		}
-	}},
-	{"a version of -1, which would mean any, is not sent (R38)", func(w *world) {
-		w.create("/n", "the version behind this is forged")
-		c := w.through(func(conn net.Conn) net.Conn { return forger{conn} })
-		_, err := config.Modify(bg, c, "/n", config.Text, config.EncodeText, func(string) (string, error) { return "new", nil })
-		w.wants(err, "modify", "/n", nil)
-		if err == nil || !strings.Contains(err.Error(), "-1") {
-			w.Errorf("got %v", err)
-		}
-		if w.get("/n") == "new" {
-			w.Error("stored")
-		}
-	}},
-}
-
-// A forger makes the version -1 of what stands behind the data of a reply.
-type forger struct{ net.Conn }
-
-func (f forger) Read(b []byte) (int, error) {
-	n, err := f.Conn.Read(b)
-	const data = "the version behind this is forged"
-	if i := bytes.Index(b[:n], []byte(data)); i >= 0 && i+len(data)+36 <= n {
-		binary.BigEndian.PutUint32(b[i+len(data)+32:], 0xffffffff)
-	}
-	return n, err
 }
 
 // A spy keeps what is read.
@@ -533,60 +280,6 @@ func (s spy) Read(b []byte) (int, error) {
 }
 
 func TestModify(t *testing.T) {
-	for _, x := range modifyings {
-		t.Run(x.name, func(t *testing.T) { bubble(t, x.run) })
-	}
-}
-
-// Where the ensemble does not let a client have marks, changes are made without,
-// and a lost answer is judged by what is there.
-func TestWithoutMarks(t *testing.T) {
-	locked := func(w *world) {
-		_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
-		w.must(err)
-	}
-	lose := func(w *world, dir coordtest.Direction, and func()) {
-		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-			if f.Op == "multi" && f.Dir == dir {
-				w.link.OnFrame(nil)
-				and()
-				return coordtest.HangUp
-			}
-			return coordtest.Pass
-		})
-	}
-	for _, x := range []struct {
-		name    string
-		dir     coordtest.Direction
-		meddle  func(w *world) // when the frame is lost
-		unknown bool
-		want    string
-	}{
-		{"no fault", 0, nil, false, "2"},
-		{"the request is lost", coordtest.ToServer, func(*world) {}, false, "2"},
-		{"the answer is lost", coordtest.ToClient, func(*world) {}, true, "2"},
-		{"the request is lost, and another stores something else", coordtest.ToServer, func(w *world) { w.set("/n", "7") }, false, "8"},
-		{"the request is lost, and another stores the same", coordtest.ToServer, func(w *world) { w.set("/n", "2") }, true, "2"},
-		{"the request is lost, and the session is over", coordtest.ToServer, func(w *world) { w.Expire(w.c.Session().ID()) }, true, "1"},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			bubble(t, func(w *world) {
-				w.create("/n", "1")
-				locked(w)
-				if x.meddle != nil {
-					lose(w, x.dir, func() { x.meddle(w) })
-				}
-				_, err := add(bg, w.c, "/n")
-				if errors.Is(err, config.ErrUnknown) != x.unknown || !x.unknown && err != nil {
-					t.Errorf("error %v", err)
-				}
-				if got := w.get("/n"); got != x.want {
-					t.Errorf("stored %s, want %s", got, x.want)
-				}
-				if tree := w.Tree(); strings.Contains(tree, "_zkcoord") {
-					t.Errorf("there are marks:\n%s", tree)
-				}
-			})
-		})
-	}
+	run(t, modifyings)
+	run(t, modifyingsLost)
 }

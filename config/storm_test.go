@@ -12,7 +12,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A storm has every line to a server lose requests and answers, and break.
@@ -86,7 +86,7 @@ func (s *storm) increments(root string, rounds int, dial func() (*coord.Client, 
 	for _, l := range links {
 		l.OnFrame(nil)
 	}
-	u, err := config.Read(bg, op, path, number)
+	u, err := config.New(op, path, numbers).Read(bg)
 	if err != nil || u.Value != clients*rounds {
 		s.Errorf("counted %d of %d, %v", u.Value, clients*rounds, err)
 	}
@@ -97,7 +97,7 @@ func (s *storm) increments(root string, rounds int, dial func() (*coord.Client, 
 // answers are counted exactly, without an error. (R60, R63.)
 func TestExactCount(t *testing.T) {
 	rounds := 40
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 1000
 	}
 	t.Run("fake", func(t *testing.T) {
@@ -134,7 +134,7 @@ func own() string { return "/config-" + strconv.FormatInt(time.Now().UnixNano(),
 // count is exact, and nobody is left in doubt. (R91.)
 func TestExactCountAcrossSessions(t *testing.T) {
 	rounds := 40
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 1000
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestExactCountAcrossSessions(t *testing.T) {
 		}
 		all.Wait()
 		time.Sleep(3 * T) // of the bubble: what is under way is over
-		u, err := config.Read(bg, server.Client(t, nil), "/counter", number)
+		u, err := config.New(server.Client(t, nil), "/counter", numbers).Read(bg)
 		if err != nil || u.Value != sum.ok || sum.unknown > 0 {
 			t.Errorf("counted %d, %+v, %v", u.Value, sum, err)
 		}

@@ -156,8 +156,8 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	s.c.mu.Lock()
 	known := s.known
 	s.c.mu.Unlock()
-	t, rounds := term(s.Timeout()), s.c.ring.round()
-	budget, calm := t.greeting(rounds), t.heartbeat()/4
+	t, rounds := sessionTimeout(s.Timeout()), s.c.ring.round()
+	budget, calm := t.handshake(rounds), t.heartbeat()/4
 	if len(s.c.ring.addrs) == 1 { // no other to try
 		budget = min(t.silence(), patience(rounds))
 	}
@@ -177,17 +177,18 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 		}
 	}
 	s.c.ring.trying(addr)
-	by := time.Now().Add(budget)
+	began := time.Now()
+	by := began.Add(budget)
 	ctx, cancel := context.WithDeadline(s.life, by)
 	defer cancel()
 	conn, err := s.c.open(ctx, network, addr)
 	if err != nil {
 		if s.life.Err() == nil {
-			s.c.failed(addr, err)
+			s.c.failed(addr, began, err)
 		}
 		return nil, err
 	}
-	tap := newTap(s, conn, addr, by)
+	tap := newTap(s, conn, addr, began, by)
 	if !s.adopt(tap) {
 		tap.hangUp()
 		return nil, s.Err()

@@ -99,7 +99,10 @@ func TestSessionRefusals(t *testing.T) {
 			_, err := s.Create(bg, path, nil, mode, acl...)
 			return err
 		}
-		set := func(path string, data []byte, version int32) error { _, err := s.Set(bg, path, data, version); return err }
+		set := func(path string, data []byte, version int32) error {
+			_, err := s.Set(bg, path, data, version)
+			return err
+		}
 		r, sent := record(l), 0
 		for _, tt := range []struct {
 			what string
