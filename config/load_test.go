@@ -30,16 +30,9 @@ func TestLoad(t *testing.T) {
 	if harness.Stress {
 		long = time.Minute
 	}
-	servers := ensemble.Shared(t).Servers()
-	dial := func() *coord.Client {
-		c, err := coord.Dial(bg, servers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
-	path := own() + "/record"
+	w := harness.On(t, ensemble.Shared(t))
+	dial := func() *coord.Client { return harness.Dial(t, w.Real.Servers(), nil) }
+	path := w.Dir + "/record"
 	pad := strings.Repeat("x", 1<<10-len(`{"N":12345,"Pad":""}`))
 	var streams []*event.Stream[config.Update[record]]
 	var readers sync.WaitGroup

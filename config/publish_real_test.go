@@ -23,16 +23,9 @@ func TestPublicationsMeetOnRealServer(t *testing.T) {
 	if harness.Stress {
 		rounds = 2000
 	}
-	servers := ensemble.Shared(t).Servers()
-	root := own()
-	dial := func() *coord.Client {
-		c, err := coord.Dial(t.Context(), servers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
+	w := harness.On(t, ensemble.Shared(t))
+	root := w.Dir
+	dial := func() *coord.Client { return harness.Dial(t, w.Real.Servers(), nil) }
 	kinds := [][]string{{"a", "d/b"}, {"a", "d/b", "opt"}, {"a", "d/b", "opt", "e/opt"}, {"a", "d/b", "f/g/opt", "opt/below"}}
 	all := []string{"a", "d/b", "opt", "opt/below", "e/opt", "f/g/opt"}
 	publish := func(c *coord.Client, gen int) {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -29,8 +30,9 @@ func (w *World) Client(timeout time.Duration) *Client {
 	return w.Dial(nil, &coord.Options{SessionTimeout: timeout})
 }
 
-// Dial is like Client, with the options, of which Dial is overwritten, and the
-// servers given; no servers mean all there are. The client is closed with the test.
+// Dial is like Client, with the options, which may be nil and of which Dial is
+// overwritten, and the servers given; no servers mean all there are. The client is
+// closed with the test.
 func (w *World) Dial(servers []string, opts *coord.Options) *Client {
 	w.Helper()
 	return w.DialThrough(nil, servers, opts)
@@ -40,7 +42,10 @@ func (w *World) Dial(servers []string, opts *coord.Options) *Client {
 // them.
 func (w *World) DialThrough(wrap func(net.Conn) net.Conn, servers []string, opts *coord.Options) *Client {
 	w.Helper()
-	o := *opts
+	var o coord.Options
+	if opts != nil {
+		o = *opts
+	}
 	c := &Client{timeout: o.SessionTimeout}
 	if w.Fake != nil {
 		c.Link = w.Fake.Link()
@@ -62,12 +67,20 @@ func (w *World) DialThrough(wrap func(net.Conn) net.Conn, servers []string, opts
 		}
 		return conn, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	c.Client = Dial(w, servers, &o)
+	return c
+}
+
+// Dial connects a client without a link, and closes it with the test.
+func Dial(tb testing.TB, servers []string, opts *coord.Options) *coord.Client {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var err error
-	c.Client, err = coord.Dial(ctx, servers, &o)
-	w.Must(err)
-	w.Cleanup(func() { c.Close() })
+	c, err := coord.Dial(ctx, servers, opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { c.Close() })
 	return c
 }
 

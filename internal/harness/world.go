@@ -119,6 +119,18 @@ func (w *World) Exists(path string) bool {
 	return there
 }
 
+// Get returns the data of the znode at path, or "nothing" if there is none, as the
+// operator sees it.
+func (w *World) Get(path string) string {
+	w.Helper()
+	data, _, err := w.Op().Get(path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return "nothing"
+	}
+	w.Must(err)
+	return string(data)
+}
+
 // Children returns the children of path, none if there is no such znode, as the
 // operator sees them.
 func (w *World) Children(path string) []string {
@@ -189,12 +201,20 @@ func (w *World) Wants(err, target error) {
 	}
 }
 
-// WantsOp checks that err is the *coord.Error of op on path, and target, if that is
-// not nil.
-func (w *World) WantsOp(err, target error, op, path string) {
+// WantsOp checks that err is the *coord.Error of op on path, with these words in its
+// text; and that it is target, if that is not nil.
+func (w *World) WantsOp(err error, op, path string, target error, words ...string) {
 	w.Helper()
 	var e *coord.Error
-	if target != nil && !errors.Is(err, target) || !errors.As(err, &e) || e.Op != op || e.Path != path {
-		w.Errorf("error %v, want %v of %q on %q", err, target, op, path)
+	if !errors.As(err, &e) || e.Op != op || e.Path != path {
+		w.Errorf("error %v is not of %q on %q", err, op, path)
+	}
+	if target != nil && !errors.Is(err, target) {
+		w.Errorf("error %v is not %q", err, target)
+	}
+	for _, word := range words {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			w.Errorf("error %v does not say %q", err, word)
+		}
 	}
 }
