@@ -22,7 +22,7 @@ import (
 var modifyingsLost = []guarantee{
 	{"who leaves while an answer is due is told that the outcome is unknown, and the next change is exact", func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 			cause := errors.New("enough")
 			ctx, cancel := context.WithCancelCause(bg)
@@ -36,49 +36,49 @@ var modifyingsLost = []guarantee{
 				return coordtest.Pass
 			})
 			_, err := add(ctx, w.c, "/n")
-			w.wants(err, "modify", "/n", cause)
-			w.wants(err, "modify", "/n", config.ErrUnknown)
+			w.WantsOp(err, "modify", "/n", cause)
+			w.WantsOp(err, "modify", "/n", config.ErrUnknown)
 			heal()
 			_, err = add(bg, w.c, "/n")
-			w.must(err)
+			w.Must(err)
 		}
 		// What was under way has been carried out in the end: there was no fault
 		// but impatience.
-		if got := w.get("/n"); got != "5" {
+		if got := w.Get("/n"); got != "5" {
 			w.Errorf("stored %s", got)
 		}
 	}},
 	{"it ends with the client, and goes on in the next session (R47)", func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		for range 3 {
-			w.flap(func() { w.Expire(w.c.Session().ID()) })
+			w.Flap(w.c, func() { w.Expire(w.client) })
 			_, err = add(bg, w.c, "/n")
-			w.must(err)
+			w.Must(err)
 		}
-		if w.get("/n") != "4" {
-			w.Errorf("stored %s", w.get("/n"))
+		if w.Get("/n") != "4" {
+			w.Errorf("stored %s", w.Get("/n"))
 		}
 		heal := w.link.Stall(coordtest.Both)
 		time.AfterFunc(2*T, heal)
 		_, err = add(bg, w.c, "/n")
-		w.must(err)
-		w.must(w.c.Close())
+		w.Must(err)
+		w.Must(w.c.Close())
 		_, err = add(bg, w.c, "/n")
-		w.wants(err, "modify", "/n", coord.ErrClosed)
+		w.WantsOp(err, "modify", "/n", coord.ErrClosed)
 		if errors.Is(err, config.ErrUnknown) {
 			w.Error(err)
 		}
 	}},
 	{"a Watch started after it on the same client never shows anything older", func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		ctx, cancel := context.WithCancel(bg)
 		defer cancel()
 		for range 2 { // without another stream on the znode, and with one
 			for range 100 {
 				n, err := add(bg, w.c, "/n")
-				w.must(err)
+				w.Must(err)
 				one, stop := context.WithCancel(bg)
 				s := config.New(w.c, "/n", numbers).Watch(one)
 				if u := <-s.Updates(); u.Value < n || u.Err != nil {
@@ -92,7 +92,7 @@ var modifyingsLost = []guarantee{
 	}},
 	{"a lost answer does not count twice, and a lost request counts (R60)", func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		want := 1
 		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 			for _, action := range []coordtest.Action{coordtest.Drop, coordtest.HangUp, coordtest.PassAndHangUp} {
@@ -105,21 +105,21 @@ var modifyingsLost = []guarantee{
 					return coordtest.Pass
 				})
 				n, err := add(bg, w.c, "/n")
-				w.must(err)
-				if want++; n != want || w.get("/n") != fmt.Sprint(want) {
-					w.Errorf("direction %d, action %d: returned %d, stored %s, want %d", dir, action, n, w.get("/n"), want)
+				w.Must(err)
+				if want++; n != want || w.Get("/n") != fmt.Sprint(want) {
+					w.Errorf("direction %d, action %d: returned %d, stored %s, want %d", dir, action, n, w.Get("/n"), want)
 				}
 			}
 		}
 	}},
 	{"what could not be sent is no doubt: if ctx ends it was not carried out, and if the session does it is sent in the next", func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		cuts := 1
 		cutOff := func(n int) (int, error) {
 			if cuts--; cuts >= 0 {
 				time.AfterFunc(2*T, w.link.Cut())
-				w.await(w.c, coord.Suspended)
+				w.Await(w.c, coord.Suspended)
 			}
 			return n + 1, nil
 		}
@@ -127,22 +127,22 @@ var modifyingsLost = []guarantee{
 		ctx, cancel := context.WithTimeoutCause(bg, T/10, cause)
 		defer cancel()
 		_, err = config.New(w.c, "/n", numbers).Modify(ctx, cutOff)
-		w.wants(err, "modify", "/n", cause)
-		if errors.Is(err, config.ErrUnknown) || w.get("/n") != "1" {
-			w.Errorf("%v; stored %s", err, w.get("/n"))
+		w.WantsOp(err, "modify", "/n", cause)
+		if errors.Is(err, config.ErrUnknown) || w.Get("/n") != "1" {
+			w.Errorf("%v; stored %s", err, w.Get("/n"))
 		}
-		w.await(w.c, coord.Connected)
+		w.Await(w.c, coord.Connected)
 		old := w.c.Session()
 		cuts = 1
 		n, err := config.New(w.c, "/n", numbers).Modify(bg, cutOff)
-		w.must(err)
-		if n.Value != 2 || w.get("/n") != "2" || w.c.Session() == old {
-			w.Errorf("returned %+v, stored %s", n, w.get("/n"))
+		w.Must(err)
+		if n.Value != 2 || w.Get("/n") != "2" || w.c.Session() == old {
+			w.Errorf("returned %+v, stored %s", n, w.Get("/n"))
 		}
 	}},
 	{"when the client has given up the session and the ensemble has not, the outcome is known (R91)", func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		want := 1
 		for _, x := range []struct {
 			name string
@@ -150,7 +150,7 @@ var modifyingsLost = []guarantee{
 		}{
 			{"the request is lost", func() func() { return w.link.Stall(coordtest.ToServer) }},
 			{"the answer is lost", func() func() { return w.link.Stall(coordtest.ToClient) }},
-			{"the request is carried out late", w.Freeze},
+			{"the request is carried out late", w.Fake.Freeze},
 		} {
 			old := w.c.Session()
 			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -165,9 +165,9 @@ var modifyingsLost = []guarantee{
 				return coordtest.Pass
 			})
 			n, err := add(bg, w.c, "/n")
-			w.must(err)
-			if want++; n != want || w.get("/n") != fmt.Sprint(want) {
-				w.Errorf("%s: returned %d, stored %s, want %d", x.name, n, w.get("/n"), want)
+			w.Must(err)
+			if want++; n != want || w.Get("/n") != fmt.Sprint(want) {
+				w.Errorf("%s: returned %d, stored %s, want %d", x.name, n, w.Get("/n"), want)
 			}
 			if w.c.Session() == old {
 				w.Errorf("%s: the session is the same", x.name)
@@ -176,7 +176,7 @@ var modifyingsLost = []guarantee{
 	}},
 	{"nor does it when the answer to the question what became of it is lost, too (R60)", func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		want := 1
 		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 			lost := []string{"multi", "setData"} // the first in direction dir, the answer to the second
@@ -188,9 +188,9 @@ var modifyingsLost = []guarantee{
 				return coordtest.Pass
 			})
 			n, err := add(bg, w.c, "/n")
-			w.must(err)
-			if want++; n != want || w.get("/n") != fmt.Sprint(want) || len(lost) > 0 {
-				w.Errorf("direction %d: returned %d, stored %s, want %d; still to be lost: %v", dir, n, w.get("/n"), want, lost)
+			w.Must(err)
+			if want++; n != want || w.Get("/n") != fmt.Sprint(want) || len(lost) > 0 {
+				w.Errorf("direction %d: returned %d, stored %s, want %d; still to be lost: %v", dir, n, w.Get("/n"), want, lost)
 			}
 		}
 	}},
@@ -204,11 +204,11 @@ var modifyingsLost = []guarantee{
 				return coordtest.Pass
 			})
 			_, err := add(bg, w.c, "/n")
-			w.must(err)
+			w.Must(err)
 			if multis != 1 {
 				w.Errorf("%d transactions for one change", multis)
 			}
-			w.flap(func() { w.Expire(w.c.Session().ID()) })
+			w.Flap(w.c, func() { w.Expire(w.client) })
 		}
 	}},
 	{"what became of a change is learned in the next session, too", func(w *world) {
@@ -218,56 +218,56 @@ var modifyingsLost = []guarantee{
 					return coordtest.Pass
 				}
 				w.link.OnFrame(nil)
-				w.Expire(w.c.Session().ID()) // a request that is lost, or an answer
+				w.Expire(w.client) // a request that is lost, or an answer
 				return coordtest.HangUp
 			})
 			was := w.c.Session()
 			n, err := add(bg, w.c, "/n")
-			if w.must(err); n != i+1 || w.get("/n") != fmt.Sprint(n) || was.Err() == nil {
-				w.Errorf("direction %d: returned %d, stored %s", dir, n, w.get("/n"))
+			if w.Must(err); n != i+1 || w.Get("/n") != fmt.Sprint(n) || was.Err() == nil {
+				w.Errorf("direction %d: returned %d, stored %s", dir, n, w.Get("/n"))
 			}
 		}
 	}},
 	{"witnesses that an operator deletes, changes or forbids to write are replaced or done without", func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		witnesses := func() string {
 			names, _, err := w.op.Children("/_zkcoord")
-			w.must(err)
+			w.Must(err)
 			return "/_zkcoord/" + names[0]
 		}
-		w.delete(witnesses() + "/session")
-		w.delete(witnesses())
+		w.Delete(witnesses() + "/session")
+		w.Delete(witnesses())
 		_, err = add(bg, w.c, "/n")
-		w.must(err)
-		w.delete(witnesses() + "/session")
+		w.Must(err)
+		w.Delete(witnesses() + "/session")
 		w.reap()
 		_, err = add(bg, w.c, "/n")
-		w.must(err)
-		w.set(witnesses(), "what is this?")
+		w.Must(err)
+		w.Set(witnesses(), "what is this?")
 		_, err = add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		for names, _, _ := w.op.Children("/_zkcoord"); len(names) > 0; names = names[1:] {
 			_, err = w.op.SetACL("/_zkcoord/"+names[0], zk.WorldACL(zk.PermRead), -1)
-			w.must(err)
+			w.Must(err)
 		}
 		for range 2 {
 			_, err = add(bg, w.c, "/n")
-			w.must(err)
+			w.Must(err)
 		}
-		if w.get("/n") != "6" {
-			w.Errorf("stored %s", w.get("/n"))
+		if w.Get("/n") != "6" {
+			w.Errorf("stored %s", w.Get("/n"))
 		}
 	}},
 	{"a version of -1, which would mean any, is not sent (R38)", func(w *world) {
-		w.create("/n", "the version behind this is forged")
-		c := w.through(func(conn net.Conn) net.Conn { return forger{conn} })
+		w.Create("/n", "the version behind this is forged")
+		c := w.DialThrough(func(conn net.Conn) net.Conn { return forger{conn} }, nil, nil).Client
 		_, err := config.New(c, "/n", config.Text()).Modify(bg, func(string) (string, error) { return "new", nil })
-		w.wants(err, "modify", "/n", nil)
+		w.WantsOp(err, "modify", "/n", nil)
 		if err == nil || !strings.Contains(err.Error(), "-1") {
 			w.Errorf("got %v", err)
 		}
-		if w.get("/n") == "new" {
+		if w.Get("/n") == "new" {
 			w.Error("stored")
 		}
 	}},

@@ -35,9 +35,9 @@ func run(t *testing.T, all []guarantee) {
 var modifyings = []guarantee{
 	{"it creates what is missing, and what is missing above it, to stay", func(w *world) {
 		n, err := add(bg, w.c, "/a/b/n")
-		w.must(err)
-		if n != 1 || w.get("/a/b/n") != "1" {
-			w.Errorf("returned %d and stored %s", n, w.get("/a/b/n"))
+		w.Must(err)
+		if n != 1 || w.Get("/a/b/n") != "1" {
+			w.Errorf("returned %d and stored %s", n, w.Get("/a/b/n"))
 		}
 		for _, path := range []string{"/a", "/a/b", "/a/b/n"} {
 			if _, stat, err := w.op.Get(path); err != nil || stat.EphemeralOwner != 0 {
@@ -45,25 +45,25 @@ var modifyings = []guarantee{
 			}
 		}
 		n, err = add(bg, w.c, "/a/b/n")
-		w.must(err)
-		if n != 2 || w.get("/a/b/n") != "2" {
-			w.Errorf("returned %d and stored %s", n, w.get("/a/b/n"))
+		w.Must(err)
+		if n != 2 || w.Get("/a/b/n") != "2" {
+			w.Errorf("returned %d and stored %s", n, w.Get("/a/b/n"))
 		}
 	}},
 	{"all is below the chroot, which is made", func(w *world) {
-		c, _ := w.dial(&coord.Options{Chroot: "/deep/down"})
+		c := w.Dial(nil, &coord.Options{Chroot: "/deep/down"}).Client
 		_, err := add(bg, c, "/a/n")
-		w.must(err)
+		w.Must(err)
 		_, err = config.New(c, "/", config.Text()).Modify(bg, func(s string) (string, error) { return s + "1", nil })
-		w.must(err)
-		if w.get("/deep/down/a/n") != "1" || w.get("/deep/down") != "1" || w.get("/_zkcoord") != "nothing" {
+		w.Must(err)
+		if w.Get("/deep/down/a/n") != "1" || w.Get("/deep/down") != "1" || w.Get("/_zkcoord") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
 		}
 	}},
 	{"a change costs one read and one write", func(w *world) {
 		for range 2 {
 			_, err := add(bg, w.c, "/n")
-			w.must(err)
+			w.Must(err)
 		}
 		var requests []string
 		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -73,7 +73,7 @@ var modifyings = []guarantee{
 			return coordtest.Pass
 		})
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		w.link.OnFrame(nil)
 		if want := []string{"getData", "multi"}; !slices.Equal(requests, want) {
 			w.Errorf("requests %q, want %q", requests, want)
@@ -84,34 +84,34 @@ var modifyings = []guarantee{
 		for range 50 {
 			wg.Go(func() {
 				_, err := add(bg, w.c, "/n")
-				w.must(err)
+				w.Must(err)
 			})
 		}
 		wg.Wait()
 		names, _, err := w.op.Children("/_zkcoord")
-		w.must(err)
-		if len(names) == 0 || len(names) > 8 || w.get("/n") != "50" {
-			w.Errorf("%d witnesses, %s stored", len(names), w.get("/n"))
+		w.Must(err)
+		if len(names) == 0 || len(names) > 8 || w.Get("/n") != "50" {
+			w.Errorf("%d witnesses, %s stored", len(names), w.Get("/n"))
 		}
-		w.must(w.c.Close())
+		w.Must(w.c.Close())
 		w.reap()
 		if tree := w.Tree(); strings.Contains(tree, "_zkcoord") {
 			w.Errorf("left\n%s", tree)
 		}
 	}},
 	{"a write of another client in between is not lost, and the change is made of it", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		saw := []int{}
 		n, err := config.New(w.c, "/n", numbers).Modify(bg, func(n int) (int, error) {
 			saw = append(saw, n)
 			if len(saw) <= 3 {
-				w.set("/n", fmt.Sprint(100*len(saw)))
+				w.Set("/n", fmt.Sprint(100*len(saw)))
 			}
 			return n + 1, nil
 		})
-		w.must(err)
-		if n.Value != 301 || w.get("/n") != "301" || !slices.Equal(saw, []int{1, 100, 200, 300}) {
-			w.Errorf("returned %+v and stored %s after %v", n, w.get("/n"), saw)
+		w.Must(err)
+		if n.Value != 301 || w.Get("/n") != "301" || !slices.Equal(saw, []int{1, 100, 200, 300}) {
+			w.Errorf("returned %+v and stored %s after %v", n, w.Get("/n"), saw)
 		}
 	}},
 	{"so is a delete, a create, and both", func(w *world) {
@@ -119,45 +119,45 @@ var modifyings = []guarantee{
 			name, before, after string
 			meddle              func()
 		}{
-			{"create", "", "6", func() { w.create("/n", "5") }},
-			{"delete", "1", "1", func() { w.delete("/n") }},
-			{"delete and create", "1", "6", func() { w.delete("/n"); w.create("/n", "4"); w.set("/n", "5") }},
+			{"create", "", "6", func() { w.Create("/n", "5") }},
+			{"delete", "1", "1", func() { w.Delete("/n") }},
+			{"delete and create", "1", "6", func() { w.Delete("/n"); w.Create("/n", "4"); w.Set("/n", "5") }},
 		} {
 			if x.before != "" {
-				w.create("/n", x.before)
+				w.Create("/n", x.before)
 			}
 			once := sync.OnceFunc(x.meddle)
 			_, err := config.New(w.c, "/n", numbers).Modify(bg, func(n int) (int, error) {
 				once()
 				return n + 1, nil
 			})
-			w.must(err)
-			if got := w.get("/n"); got != x.after {
+			w.Must(err)
+			if got := w.Get("/n"); got != x.after {
 				w.Errorf("%s: stored %s, want %s", x.name, got, x.after)
 			}
-			w.delete("/n")
+			w.Delete("/n")
 		}
 	}},
 	{"an error of change is returned, and nothing is written", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		mine := errors.New("too much")
 		_, err := config.New(w.c, "/n", numbers).Modify(bg, func(int) (int, error) { return 9, mine })
-		w.wants(err, "modify", "/n", mine)
+		w.WantsOp(err, "modify", "/n", mine)
 		_, err = config.New(w.c, "/m", numbers).Modify(bg, func(int) (int, error) { return 9, mine })
-		w.wants(err, "modify", "/m", mine)
-		if w.get("/n") != "1" || w.get("/m") != "nothing" {
+		w.WantsOp(err, "modify", "/m", mine)
+		if w.Get("/n") != "1" || w.Get("/m") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
 		}
 	}},
 	{"what is malformed is not replaced", func(w *world) {
 		for _, bad := range []string{"one", "panic"} {
-			w.create("/n", bad)
+			w.Create("/n", bad)
 			_, err := add(bg, w.c, "/n")
-			w.wants(err, "modify", "/n", nil, "decode")
-			if w.get("/n") != bad {
-				w.Errorf("stored %s", w.get("/n"))
+			w.WantsOp(err, "modify", "/n", nil, "decode")
+			if w.Get("/n") != bad {
+				w.Errorf("stored %s", w.Get("/n"))
 			}
-			w.delete("/n")
+			w.Delete("/n")
 		}
 	}},
 	{"an encoder that fails, panics or says too much stores nothing", func(w *world) {
@@ -171,9 +171,9 @@ var modifyings = []guarantee{
 			{func(int) ([]byte, error) { return make([]byte, coord.MaxData+1), nil }, nil},
 		} {
 			_, err := config.New(w.c, "/n", config.Codec[int]{Decode: number, Encode: x.encode}).Modify(bg, increment)
-			w.wants(err, "modify", "/n", x.target, "encode")
+			w.WantsOp(err, "modify", "/n", x.target, "encode")
 		}
-		if w.get("/n") != "nothing" {
+		if w.Get("/n") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
 		}
 	}},
@@ -181,29 +181,29 @@ var modifyings = []guarantee{
 		big := strings.Repeat("x", coord.MaxData)
 		for range 2 {
 			got, err := config.New(w.c, "/n", config.Text()).Modify(bg, func(string) (string, error) { return big, nil })
-			w.must(err)
-			if got.Value != big || w.get("/n") != big {
+			w.Must(err)
+			if got.Value != big || w.Get("/n") != big {
 				w.Error("stored something else")
 			}
 		}
 	}},
 	{"no bytes are stored as such, and not as null", func(w *world) {
 		var replies [][]byte
-		c := w.through(func(conn net.Conn) net.Conn { return spy{conn, &replies} })
+		c := w.DialThrough(func(conn net.Conn) net.Conn { return spy{conn, &replies} }, nil, nil).Client
 		_, err := config.New(c, "/n", config.Codec[string]{
 			Decode: config.Text().Decode,
 			Encode: func(string) ([]byte, error) { return nil, nil },
 		}).Modify(bg, func(s string) (string, error) { return s, nil })
-		w.must(err)
+		w.Must(err)
 		u, err := config.New(c, "/n", config.Text()).Read(bg)
-		w.must(err)
+		w.Must(err)
 		last := replies[len(replies)-1]
 		if u.Value != "" || !bytes.Equal(last[20:24], []byte{0, 0, 0, 0}) { // behind length, xid, zxid and error
 			w.Errorf("read %q; answer % x", u.Value, last)
 		}
 	}},
 	{"a panic of change passes through, and does no harm", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		func() {
 			defer func() {
 				if p := recover(); p != "mine" {
@@ -213,7 +213,7 @@ var modifyings = []guarantee{
 			_, _ = config.New(w.c, "/n", numbers).Modify(bg, func(int) (int, error) { panic("mine") })
 		}()
 		n, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		if n != 2 {
 			w.Errorf("returned %d", n)
 		}
@@ -221,44 +221,44 @@ var modifyings = []guarantee{
 	{"what cannot be right is refused at once", func(w *world) {
 		w.link.Cut() // nothing is asked
 		_, err := add(bg, w.c, "n")
-		w.wants(err, "modify", "n", coord.ErrInvalidPath)
+		w.WantsOp(err, "modify", "n", coord.ErrInvalidPath)
 		_, err = config.New(w.c, "/n", config.Codec[int]{Encode: encodeNumber}).Modify(bg, increment)
-		w.wants(err, "modify", "/n", nil)
+		w.WantsOp(err, "modify", "/n", nil)
 		_, err = config.New(w.c, "/n", config.Codec[int]{Decode: number}).Modify(bg, increment)
-		w.wants(err, "modify", "/n", nil)
+		w.WantsOp(err, "modify", "/n", nil)
 		_, err = config.New(w.c, "/n", numbers).Modify(bg, nil)
-		w.wants(err, "modify", "/n", nil)
+		w.WantsOp(err, "modify", "/n", nil)
 	}},
 	{"the ensemble's refusal is returned", func(w *world) {
 		_, err := w.op.Create("/n", []byte("1"), 0, zk.WorldACL(zk.PermRead))
-		w.must(err)
+		w.Must(err)
 		_, err = add(bg, w.c, "/n")
-		w.wants(err, "modify", "/n", zk.ErrNoAuth)
+		w.WantsOp(err, "modify", "/n", zk.ErrNoAuth)
 		_, err = add(bg, w.c, "/n/below")
-		w.wants(err, "modify", "/n/below", zk.ErrNoAuth)
+		w.WantsOp(err, "modify", "/n/below", zk.ErrNoAuth)
 		_, err = w.op.Create("/e", []byte("1"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-		w.must(err)
+		w.Must(err)
 		_, err = add(bg, w.c, "/e/n")
-		w.wants(err, "modify", "/e/n", zk.ErrNoChildrenForEphemerals)
+		w.WantsOp(err, "modify", "/e/n", zk.ErrNoChildrenForEphemerals)
 	}},
 	{"it ends with ctx at once while cut off, and that is no doubt (R61, R71)", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		heal := w.link.Stall(coordtest.Both)
-		w.await(w.c, coord.Suspended)
+		w.Await(w.c, coord.Suspended)
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(bg)
 		time.AfterFunc(T/10, func() { cancel(cause) })
 		began := time.Now()
 		_, err := add(ctx, w.c, "/n")
-		w.wants(err, "modify", "/n", cause)
+		w.WantsOp(err, "modify", "/n", cause)
 		if errors.Is(err, config.ErrUnknown) || time.Since(began) != T/10 {
 			w.Errorf("%v after %v", err, time.Since(began))
 		}
 		_, err = add(ctx, w.c, "/n")
-		w.wants(err, "modify", "/n", cause)
+		w.WantsOp(err, "modify", "/n", cause)
 		heal()
 		n, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		if n != 2 {
 			w.Errorf("returned %d", n)
 		}

@@ -14,26 +14,26 @@ import (
 func TestRead(t *testing.T) {
 	bubble(t, func(w *world) {
 		u, err := config.New(w.c, "/n", numbers).Read(bg)
-		w.wants(err, "read", "/n", config.ErrMissing)
+		w.WantsOp(err, "read", "/n", config.ErrMissing)
 		if say(u) != "none missing" || u.Err != err {
 			t.Errorf("got %s with %v", say(u), err)
 		}
-		w.create("/n", "one")
+		w.Create("/n", "one")
 		_, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.wants(err, "read", "/n", nil, "decode")
-		w.set("/n", "panic")
+		w.WantsOp(err, "read", "/n", nil, "decode")
+		w.Set("/n", "panic")
 		_, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.wants(err, "read", "/n", nil, "decode")
-		w.set("/n", "3")
+		w.WantsOp(err, "read", "/n", nil, "decode")
+		w.Set("/n", "3")
 		u, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.must(err)
+		w.Must(err)
 		if _, stat, _ := w.op.Get("/n"); say(u) != "3 v2" || u.Mzxid != stat.Mzxid || !u.Read.Equal(time.Now()) {
 			t.Errorf("got %+v", u)
 		}
 		_, err = config.New(w.c, "n", numbers).Read(bg)
-		w.wants(err, "read", "n", coord.ErrInvalidPath)
+		w.WantsOp(err, "read", "n", coord.ErrInvalidPath)
 		_, err = config.New(w.c, "/n", config.Codec[int]{}).Read(bg)
-		w.wants(err, "read", "/n", nil)
+		w.WantsOp(err, "read", "/n", nil)
 
 		// It waits for a connection, across sessions, as long as ctx allows. (R61.)
 		heal := w.link.Stall(3)
@@ -42,18 +42,18 @@ func TestRead(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		_, err = config.New(w.c, "/n", numbers).Read(ctx)
-		w.wants(err, "read", "/n", cause)
+		w.WantsOp(err, "read", "/n", cause)
 		if d := time.Since(began); d != time.Second {
 			t.Errorf("after %v", d)
 		}
 		time.AfterFunc(2*T, heal)
 		u, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.must(err)
+		w.Must(err)
 		if say(u) != "3 v2" {
 			t.Errorf("got %+v", u)
 		}
-		w.must(w.c.Close())
+		w.Must(w.c.Close())
 		_, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.wants(err, "read", "/n", coord.ErrClosed)
+		w.WantsOp(err, "read", "/n", coord.ErrClosed)
 	})
 }

@@ -15,12 +15,12 @@ import (
 // is checks that u is what is stored at /n.
 func (w *world) is(u config.Update[int], err error) {
 	w.Helper()
-	w.must(err)
+	w.Must(err)
 	_, stat, err := w.op.Get("/n")
-	w.must(err)
-	if fmt.Sprint(u.Value) != w.get("/n") || u.Version != stat.Version || u.Mzxid != stat.Mzxid ||
+	w.Must(err)
+	if fmt.Sprint(u.Value) != w.Get("/n") || u.Version != stat.Version || u.Mzxid != stat.Mzxid ||
 		!u.Modified.Equal(time.UnixMilli(stat.Mtime)) || u.Err != nil || u.Suspended {
-		w.Errorf("got %+v, stored is %s, %+v", u, w.get("/n"), stat)
+		w.Errorf("got %+v, stored is %s, %+v", u, w.Get("/n"), stat)
 	}
 }
 
@@ -30,9 +30,9 @@ func (w *world) is(u config.Update[int], err error) {
 func TestWrittenIsReturned(t *testing.T) {
 	locked := func(w *world) {
 		_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead|zk.PermCreate), -1)
-		w.must(err)
+		w.Must(err)
 		_, err = w.op.Create("/_zkcoord", nil, 0, zk.WorldACL(zk.PermRead))
-		w.must(err)
+		w.Must(err)
 	}
 	for _, x := range []struct {
 		name string
@@ -47,7 +47,7 @@ func TestWrittenIsReturned(t *testing.T) {
 					return coordtest.Pass
 				}
 				w.link.OnFrame(nil)
-				w.Expire(w.c.Session().ID())
+				w.Expire(w.client)
 				return coordtest.HangUp
 			})
 		}},
@@ -91,7 +91,7 @@ func TestDefault(t *testing.T) {
 		codec.Default = 100
 		n := config.New(w.c, "/n", codec)
 		u, err := n.Read(bg)
-		w.wants(err, "read", "/n", config.ErrMissing)
+		w.WantsOp(err, "read", "/n", config.ErrMissing)
 		if u.Value != 100 || u.Err != err || u.Mzxid != 0 {
 			t.Errorf("read %+v", u)
 		}
@@ -99,16 +99,16 @@ func TestDefault(t *testing.T) {
 		if u := w.expect(s, "none missing"); u.Value != 100 {
 			t.Errorf("watch: %+v", u)
 		}
-		w.create("/n", "one")
+		w.Create("/n", "one")
 		if u := w.expect(s, "none malformed"); u.Value != 100 {
 			t.Errorf("watch: %+v", u)
 		}
-		w.delete("/n")
+		w.Delete("/n")
 		w.expect(s, "none missing")
 		u, err = n.Modify(bg, increment)
 		w.is(u, err)
 		w.expect(s, "101 v0")
-		w.delete("/n")
+		w.Delete("/n")
 		w.expect(s, "101 v0 missing") // the last good one, and not the default
 	})
 }
@@ -125,29 +125,29 @@ func TestCheck(t *testing.T) {
 		})
 		n := config.New(w.c, "/n", codec)
 		_, err := n.Store(bg, 1)
-		w.wants(err, "store", "/n", odd, "encode")
+		w.WantsOp(err, "store", "/n", odd, "encode")
 		_, err = n.Modify(bg, increment)
-		w.wants(err, "modify", "/n", odd, "encode")
-		w.wants(config.NewTree(w.c, "/", codec).Publish(bg, map[string]int{"n": 1}), "publish", "/", odd, `"n"`, "encode")
-		if w.get("/n") != "nothing" {
-			t.Errorf("stored %s", w.get("/n"))
+		w.WantsOp(err, "modify", "/n", odd, "encode")
+		w.WantsOp(config.NewTree(w.c, "/", codec).Publish(bg, map[string]int{"n": 1}), "publish", "/", odd, `"n"`, "encode")
+		if w.Get("/n") != "nothing" {
+			t.Errorf("stored %s", w.Get("/n"))
 		}
 		u, err := n.Store(bg, 2)
 		w.is(u, err)
 		s := n.Watch(bg)
 		w.expect(s, "2 v0")
-		w.set("/n", "3")
-		w.wants(w.expect(s, "2 v0 malformed").Err, "watch", "/n", odd, "decode")
+		w.Set("/n", "3")
+		w.WantsOp(w.expect(s, "2 v0 malformed").Err, "watch", "/n", odd, "decode")
 		_, err = n.Read(bg)
-		w.wants(err, "read", "/n", odd, "decode")
+		w.WantsOp(err, "read", "/n", odd, "decode")
 		_, err = n.Modify(bg, increment)
-		w.wants(err, "modify", "/n", odd, "decode")
+		w.WantsOp(err, "modify", "/n", odd, "decode")
 
 		// Nothing is added to a codec that has nothing.
 		none := config.New(w.c, "/n", config.Codec[int]{}.Check(func(int) error { return nil }))
 		_, err = none.Read(bg)
-		w.wants(err, "read", "/n", nil, "no Decode")
+		w.WantsOp(err, "read", "/n", nil, "no Decode")
 		_, err = none.Store(bg, 1)
-		w.wants(err, "store", "/n", nil, "no Encode")
+		w.WantsOp(err, "store", "/n", nil, "no Encode")
 	})
 }

@@ -21,16 +21,16 @@ func (s *Session) Renewed() bool {
 	return s.lease.fresh(now())
 }
 
-// Renew waits until s is [Session.Renewed]: at once if it is, and else until the
-// ensemble has answered a transaction that checks for the znode at path, a full
-// one, and changes nothing. Whether the znode is there does not matter, nor
-// whether the client may read it. A recipe does so before it says that something
-// is held on the ground of what it has only read. The error is ctx's cause or s's
-// Err.
+// Renew renews the lease of s unless it is fresh: see [Session.Renewed]. For this it
+// makes a transaction that checks for the znode at path and changes nothing, and
+// repeats it until the ensemble answers. Whether the znode is there does not matter,
+// nor whether the client may read it. A recipe does so before it says that something is
+// held because of what it has only read. The error is ctx's cause or s's Err.
 func (s *Session) Renew(ctx context.Context, path string) error {
 	for !s.Renewed() {
-		_, err := Retry(ctx, s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return Transact(conn, &zk.CheckVersionRequest{Path: path, Version: -1})
+		err := s.Retry(ctx, func() error {
+			_, err := s.Multi(ctx, OpCheck(path, -1))
+			return err
 		})
 		switch {
 		case ctx.Err() != nil:
