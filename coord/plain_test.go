@@ -33,7 +33,10 @@ var plains = []plain{
 	{"children", false, func(ctx context.Context, c *coord.Client) error { _, _, err := c.Children(ctx, "/a"); return err }},
 	{"sync", false, func(ctx context.Context, c *coord.Client) error { return c.Sync(ctx, "/a") }},
 	{"create", true, func(ctx context.Context, c *coord.Client) error { _, err := c.Create(ctx, "/b", nil, 0); return err }},
-	{"set", true, func(ctx context.Context, c *coord.Client) error { _, err := c.Set(ctx, "/a", []byte("2"), -1); return err }},
+	{"set", true, func(ctx context.Context, c *coord.Client) error {
+		_, err := c.Set(ctx, "/a", []byte("2"), -1)
+		return err
+	}},
 	{"delete", true, func(ctx context.Context, c *coord.Client) error { return c.Delete(ctx, "/a", -1) }},
 	{"txn", true, func(ctx context.Context, c *coord.Client) error {
 		_, err := c.Txn(ctx, coord.OpCheck("/a", -1), coord.OpSet("/a", []byte("2"), -1))
@@ -137,8 +140,14 @@ func TestPlainRefusals(t *testing.T) {
 		get := func(path string) error { _, _, err := c.Get(bg, path); return err }
 		children := func(path string) error { _, _, err := c.Children(bg, path); return err }
 		exists := func(path string) error { _, _, err := c.Exists(bg, path); return err }
-		create := func(path string, data []byte, mode coord.Mode) error { _, err := c.Create(bg, path, data, mode); return err }
-		set := func(path string, data []byte, version int32) error { _, err := c.Set(bg, path, data, version); return err }
+		create := func(path string, data []byte, mode coord.Mode) error {
+			_, err := c.Create(bg, path, data, mode)
+			return err
+		}
+		set := func(path string, data []byte, version int32) error {
+			_, err := c.Set(bg, path, data, version)
+			return err
+		}
 		txn := func(ops ...coord.Op) error { _, err := c.Txn(bg, ops...); return err }
 		r := record(l)
 		for _, tt := range []struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -79,7 +80,7 @@ var plots = []struct {
 	{"joins, an operator deletes the guard, and it releases", func(w *place, c *coord.Client) []end {
 		h := members.New(c, dir).Join(bg, members.Member{ID: "self"})
 		if h.Wait() == nil {
-			_ = w.op().Delete(h.Guard().Path, -1)
+			_ = w.op().Delete(harness.Guard(h).Path, -1)
 			w.refuses(h)
 		}
 		w.must(h.Release(soon()))
@@ -255,7 +256,7 @@ func TestFaults(t *testing.T) {
 				}
 				w.LinkOf(c).OnFrame(nil)
 				time.Sleep(3 * term) // stalls are over, and so are sessions that were given up
-				if got := w.truth(); got != "still=" || !slices.Equal(w.guards(), []string{still.Guard().Path}) {
+				if got := w.truth(); got != "still=" || !slices.Equal(w.guards(), []string{harness.Guard(still).Path}) {
 					w.Errorf("left: %s %q", got, w.guards())
 				}
 				w.sees(good, "still=")
