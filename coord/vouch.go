@@ -134,8 +134,15 @@ func (s *Session) prove() {
 	}
 	s.lease.renewal = attempt{true, now()}
 	s.calls.Go(func() {
+		report := s.c.report.request(s.c.report.ctx, purpose{"renew", s.c.relative(node)})
+		report.sent(s)
 		// The tap sees the answer, and watchLease if there is none.
 		_, err := s.conn.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
+		outcome := translate(err)
+		if Refused(outcome) {
+			outcome = nil // it is an answer, whatever it says
+		}
+		report.ended(outcome)
 		s.conclude(err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -154,7 +161,10 @@ func (s *Session) ask() {
 	}
 	s.lease.asking = attempt{true, now()}
 	s.calls.Go(func() {
+		report := s.c.report.request(s.c.report.ctx, purpose{"sync", "/"})
+		report.sent(s)
 		_, err := s.conn.Sync("/")
+		report.ended(translate(err))
 		s.conclude(err)
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -48,7 +48,7 @@ func (s source) Request(f func(watch.Conn) error) error {
 	session := s.c.Session()
 	err := session.catchUp()
 	if err == nil {
-		_, err = Call(s.c.life, session, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
+		_, err = call(s.c.life, session, purpose{op: "watch"}, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
 	}
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
@@ -65,7 +65,7 @@ func (s *Session) catchUp() error {
 	if s.first || s.caughtUp.Load() {
 		return nil
 	}
-	_, err := Call(s.c.life, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
+	_, err := call(s.c.life, s, purpose{"sync", "/"}, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
 	if err == nil {
 		s.caughtUp.Store(true)
 	}
