@@ -50,7 +50,7 @@ func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn
 		return a.v, true, a.err
 	case <-ctx.Done():
 		err = s.c.givenUp(ctx)
-	case <-s.life.Done():
+	case <-s.Done():
 		err = s.Err()
 	}
 	select {
@@ -98,7 +98,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 		if err == nil || Refused(err) || errors.Is(err, errExited) {
 			return err
 		}
-		pause.Wait(ctx.Done(), s.life.Done())
+		pause.Wait(ctx.Done(), s.Done())
 		switch {
 		case ctx.Err() != nil:
 			return s.c.givenUp(ctx)
