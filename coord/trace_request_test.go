@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,16 +18,21 @@ import (
 
 // requested returns a Trace that notes all requests, and what it has noted.
 func requested() (*coord.Trace, func() []coord.RequestInfo) {
+	var mu sync.Mutex
 	var all []coord.RequestInfo
 	hook := func(ctx context.Context, i coord.RequestInfo) {
 		if of := ctx.Value(number{}); of != nil && of != i.Op || ctx.Err() != nil {
 			i.Err = fmt.Errorf("context %v", ctx)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		all = append(all, i)
 	}
 	return &coord.Trace{Request: hook}, func() []coord.RequestInfo {
 		synctest.Wait()
-		return all
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
 	}
 }
 
