@@ -120,7 +120,7 @@ func TestTraceIsExact(t *testing.T) {
 						}
 					case 8:
 						if rnd.IntN(3) == 0 {
-							w.Expire(clients[i].Session().ID())
+							w.Fake.Expire(clients[i].Session().ID())
 						}
 					default:
 						time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond)
@@ -259,7 +259,7 @@ func TestHooksUseTheClient(t *testing.T) {
 					c = w.client(w.line(), o)
 					acquire(t)
 					<-used
-					w.within(soon, "Close", func() { must(t, c.Close()) })
+					w.Within(soon, "Close", func() { must(t, c.Close()) })
 				})
 			})
 		}
