@@ -12,7 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
-	"github.com/zkcoord/zkcoord/internal/claim"
+	claim "github.com/zkcoord/zkcoord/internal/oldclaim"
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/internal/claim"
+	claim "github.com/zkcoord/zkcoord/internal/oldclaim"
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
