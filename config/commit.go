@@ -227,7 +227,7 @@ func resolve(ctx context.Context, c *coord.Client, s *coord.Session, w *witness,
 // what was answered since.
 func compare(ctx context.Context, s *coord.Session, writes []write, past bool) (outcome, error) {
 	for _, w := range writes {
-		now, err := latest(ctx, s, w.path, get)
+		now, err := synced(get)(ctx, s, w.path)
 		if err != nil {
 			return undecided, err
 		}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/zkcoord/zkcoord/coord"
 )
 
 // What an error of this package can be, besides those of package coord. Test for
@@ -32,15 +30,3 @@ var errVersion = errors.New("config: the znode has been changed four billion tim
 // errStale means that nothing was changed, because something is not as it was
 // found.
 var errStale = errors.New("config: changed by someone else since it was read")
-
-// again reports whether it makes sense to look again after err, with which requests
-// in session s have ended: nothing was changed, because something is not as it was
-// found, or because s is over. Whether there will be another session, and time to
-// look, [coord.Client.Await] says.
-func again(s *coord.Session, err error) bool {
-	switch {
-	case err == nil, errors.Is(err, ErrUnknown), coord.Refused(err):
-		return false
-	}
-	return err == errStale || s.Err() != nil
-}

@@ -44,7 +44,9 @@ func (t *Tree[T]) Publish(ctx context.Context, set map[string]T, remove ...strin
 		writes, err = t.writes(set, remove)
 	}
 	if err == nil {
-		err = publish(ctx, t.c, t.c.FullPath(t.path), writes)
+		err = repeat(ctx, t.c, func(s *coord.Session) error {
+			return publish(ctx, t.c, s, t.c.FullPath(t.path), writes)
+		})
 	}
 	if err != nil {
 		return &coord.Error{Op: "publish", Path: t.path, Err: err}
@@ -111,24 +113,8 @@ func checkData(writes []write) error {
 	return nil
 }
 
-// publish carries out writes, at or below the full path.
-func publish(ctx context.Context, c *coord.Client, path string, writes []write) error {
-	var pause backoff
-	for {
-		s, err := c.Await(ctx)
-		if err != nil {
-			return err
-		}
-		if err = tryPublish(ctx, c, s, path, writes); !again(s, err) {
-			return err
-		}
-		pause.wait(ctx, s)
-	}
-}
-
-// tryPublish looks at what there is of writes, and carries them out if that has not
-// changed by then.
-func tryPublish(ctx context.Context, c *coord.Client, s *coord.Session, path string, writes []write) error {
+// publish carries out writes, at or below the full path, in session s.
+func publish(ctx context.Context, c *coord.Client, s *coord.Session, path string, writes []write) error {
 	if err := find(ctx, s, path, writes); err != nil {
 		return err
 	}

@@ -46,14 +46,16 @@ func exists(ctx context.Context, s *coord.Session, path string) (node, error) {
 	})
 }
 
-// latest is look with an answer no older than the call, unless it comes from a leader
-// that is cut off from the others. All of it is done in one session: the server of
-// the next one need not have caught up.
-func latest(ctx context.Context, s *coord.Session, path string, look lookFunc) (node, error) {
-	if err := catchUp(ctx, s, path); err != nil {
-		return node{}, err
+// synced returns look with an answer no older than the call, unless it comes from a
+// leader that is cut off from the others. All of it is done in one session: the
+// server of the next one need not have caught up.
+func synced(look lookFunc) lookFunc {
+	return func(ctx context.Context, s *coord.Session, path string) (node, error) {
+		if err := catchUp(ctx, s, path); err != nil {
+			return node{}, err
+		}
+		return look(ctx, s, path)
 	}
-	return look(ctx, s, path)
 }
 
 // catchUp makes the server of s catch up with the leader.

@@ -78,17 +78,9 @@ func (t *Tree[T]) Read(ctx context.Context) (Values[T], error) {
 	}
 	// What is followed from now on is no older than what the server knows when it
 	// has caught up: streams say nothing older than any answer before they began.
-	for {
-		s, err := t.c.Await(ctx)
-		if err == nil {
-			err = catchUp(ctx, s, t.c.FullPath(t.path))
-		}
-		if err == nil {
-			break
-		}
-		if !again(s, err) {
-			return fail(err)
-		}
+	err := repeat(ctx, t.c, func(s *coord.Session) error { return catchUp(ctx, s, t.c.FullPath(t.path)) })
+	if err != nil {
+		return fail(err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -108,26 +108,22 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 	if err := v.check(true, false); err != nil {
 		return v.failed("read", err)
 	}
-	for {
-		s, err := v.c.Await(ctx)
-		if err != nil {
-			return v.failed("read", err)
-		}
-		n, err := latest(ctx, s, v.c.FullPath(v.path), get)
-		switch {
-		case again(s, err):
-			continue
-		case err != nil:
-			return v.failed("read", err)
-		case n.Data == nil:
-			return v.failed("read", ErrMissing)
-		}
-		now, err := v.codec.decode(n.Data)
-		if err != nil {
-			return v.failed("read", err)
-		}
-		return updateOf(now, n.Stat), nil
+	var n node
+	err := repeat(ctx, v.c, func(s *coord.Session) (err error) {
+		n, err = synced(get)(ctx, s, v.c.FullPath(v.path))
+		return err
+	})
+	if err == nil && n.Data == nil {
+		err = ErrMissing
 	}
+	if err != nil {
+		return v.failed("read", err)
+	}
+	now, err := v.codec.decode(n.Data)
+	if err != nil {
+		return v.failed("read", err)
+	}
+	return updateOf(now, n.Stat), nil
 }
 
 // Modify reads what is stored, calls change with it, and stores what that returns,
@@ -197,36 +193,36 @@ func (v *Value[T]) Store(ctx context.Context, x T) (Update[T], error) {
 // somebody else changes the znode in between.
 func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change func(node) (T, []byte, error)) (Update[T], error) {
 	full := v.c.FullPath(v.path)
-	var pause backoff
-	for first := true; ; first = false {
-		s, err := v.c.Await(ctx)
+	var now Update[T]
+	var objection error
+	ask := look
+	err := repeat(ctx, v.c, func(s *coord.Session) error {
+		n, err := ask(ctx, s, full)
 		if err != nil {
-			return v.failed(op, err)
+			return err
 		}
-		var n node
-		if first {
-			n, err = look(ctx, s, full)
-		} else {
-			n, err = latest(ctx, s, full, look)
-		}
-		if err == nil {
-			next, data, bad := change(n)
-			switch {
-			case bad != nil && first:
-				continue // what it objects to may have been changed already
-			case bad != nil:
-				return v.failed(op, bad)
+		ask = synced(look) // the next time: the server was behind, or others are fast
+		next, data, bad := change(n)
+		if bad != nil {
+			// That counts unless the server is behind.
+			last, err := ask(ctx, s, full)
+			if err == nil && last.Stat.Mzxid != n.Stat.Mzxid {
+				err = errStale
 			}
-			var stat zk.Stat
-			if stat, err = v.store(ctx, s, write{path: full, data: data, found: n}); err == nil {
-				return updateOf(next, stat), nil
-			}
+			objection = bad
+			return err
 		}
-		if !again(s, err) {
-			return v.failed(op, err)
-		}
-		pause.wait(ctx, s)
+		stat, err := v.store(ctx, s, write{path: full, data: data, found: n})
+		now, objection = updateOf(next, stat), nil
+		return err
+	})
+	if err == nil {
+		err = objection
 	}
+	if err != nil {
+		return v.failed(op, err)
+	}
+	return now, nil
 }
 
 // store carries out w if the znode is still as it was found, and returns the version,
@@ -263,7 +259,9 @@ func (v *Value[T]) Delete(ctx context.Context) error {
 	err := v.check(false, false)
 	if err == nil {
 		full := v.c.FullPath(v.path)
-		err = publish(ctx, v.c, full, []write{{path: full, remove: true}})
+		err = repeat(ctx, v.c, func(s *coord.Session) error {
+			return publish(ctx, v.c, s, full, []write{{path: full, remove: true}})
+		})
 	}
 	if err != nil {
 		_, err = v.failed("delete", err)

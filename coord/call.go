@@ -19,34 +19,12 @@ import (
 // that ends the program, as on any goroutine. If f ends its goroutine instead of
 // returning, as [testing.T.FailNow] does, Call returns an error.
 func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
-	var zero T
-	if err := s.admit(ctx); err != nil {
-		return zero, err
+	v, _, err := exchange(ctx, s, f)
+	if over := s.Err(); over != nil && ctx.Err() == nil {
+		var zero T
+		return zero, over
 	}
-	type outcome struct {
-		v   T
-		err error
-	}
-	back := make(chan outcome, 1) // so that f's goroutine ends though nobody waits
-	go func() {
-		o := outcome{err: errExited}
-		defer func() { // f may not return
-			s.dismiss(o.err)
-			back <- o
-		}()
-		o.v, o.err = f(s.conn)
-	}()
-	select {
-	case o := <-back:
-		if err := s.Err(); err != nil {
-			return zero, err
-		}
-		return o.v, o.err
-	case <-ctx.Done():
-		return zero, s.c.givenUp(ctx)
-	case <-s.life.Done():
-		return zero, s.Err()
-	}
+	return v, err
 }
 
 // Retry makes a request in session s as [Call] does, again and again until it
@@ -54,15 +32,7 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 // returned. So f must do no harm when it is carried out more than once, and its
 // request must be small enough: see [CheckSize].
 func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		v, err := Call(ctx, s, f)
-		if err == nil || Refused(err) || errors.Is(err, errExited) {
-			return v, err
-		}
-		if over := s.pause(ctx, pause); over != nil {
-			return v, over
-		}
-	}
+	return retry(ctx, s, f)
 }
 
 // Transact makes a transaction of ops, for use within [Call] and [Retry]. It
@@ -73,14 +43,7 @@ func Transact(conn *zk.Conn, ops ...any) ([]zk.MultiResponse, error) {
 	if err := CheckSize(ops...); err != nil {
 		return nil, err
 	}
-	res, err := conn.Multi(ops...)
-	switch {
-	case err == nil && len(res) != len(ops):
-		err = errors.New("coord: answer to another transaction")
-	case err != nil && len(res) == len(ops):
-		err = refusal{err}
-	}
-	return res, err
+	return multi(conn, ops)
 }
 
 // Read makes a request as [Retry] does, in the present session and, should that

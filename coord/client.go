@@ -35,7 +35,8 @@ type Client struct {
 	wants    int            // holds that are not over
 	former   []int64        // the last sessions that were over, oldest first
 
-	local sync.Map // what recipes keep; see Local
+	local sync.Map // what recipes keep; see Kit.Values
+	kit   Kit
 }
 
 // Dial connects to an ensemble and returns once a session is established. The
@@ -66,6 +67,7 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 		refused: make(chan struct{}, 1),
 		changed: make(chan struct{}),
 	}
+	c.kit.c = c
 	c.life, c.end = context.WithCancelCause(context.Background())
 	c.loop = watch.NewLoop(source{c})
 	c.mu.Lock()

@@ -156,8 +156,8 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	s.c.mu.Lock()
 	known := s.known
 	s.c.mu.Unlock()
-	t, rounds := term(s.Timeout()), s.c.ring.round()
-	budget, calm := t.greeting(rounds), t.heartbeat()/4
+	t, rounds := sessionTimeout(s.Timeout()), s.c.ring.round()
+	budget, calm := t.handshake(rounds), t.heartbeat()/4
 	if len(s.c.ring.addrs) == 1 { // no other to try
 		budget = min(t.silence(), patience(rounds))
 	}

@@ -157,6 +157,17 @@ func ExampleClient_Watch() {
 	// true
 }
 
+// dial connects to the ensemble of the shop.
+func dial(ctx context.Context, servers []string, password string) (*coord.Client, error) {
+	return coord.Dial(ctx, servers, &coord.Options{
+		SessionTimeout: 6 * time.Second,
+		Chroot:         "/shop", // all paths are below it
+		ACL:            zk.DigestACL(zk.PermAll, "shop", password),
+		Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("shop:" + password)}},
+		// TLS:         &tls.Config{RootCAs: ourCA},
+	})
+}
+
 // What a client can be told about the ensemble and about itself.
 func ExampleOptions() {
 	server, err := coordtest.Start()
@@ -164,16 +175,7 @@ func ExampleOptions() {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	servers, password := []string{server.Addr()}, "secret"
-
-	opts := &coord.Options{
-		SessionTimeout: 6 * time.Second,
-		Chroot:         "/shop", // all paths are below it
-		ACL:            zk.DigestACL(zk.PermAll, "shop", password),
-		Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("shop:" + password)}},
-		// TLS:         &tls.Config{RootCAs: ourCA},
-	}
-	c, err := coord.Dial(context.Background(), servers, opts)
+	c, err := dial(context.Background(), []string{server.Addr()}, "secret")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,6 +5,6 @@ package coord
 func (s *Session) StandStill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lease.heard.at = s.lease.heard.at.Add(-s.lease.term.lease())
-	s.lease.proof.at = s.lease.proof.at.Add(-s.lease.term.lease())
+	s.lease.heard = s.lease.heard.add(-s.lease.timeout.lease())
+	s.lease.renewed = s.lease.renewed.add(-s.lease.timeout.lease())
 }

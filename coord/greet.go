@@ -30,7 +30,7 @@ func (t *tap) greet(frame []byte) ([]byte, error) {
 	if r.Session != 0 && r.Timeout < 4*time.Millisecond {
 		return nil, fmt.Errorf("%w: session timeout of %v", errMangled, r.Timeout)
 	}
-	if err := t.s.greeted(t, r.Session, term(r.Timeout), asked); err != nil {
+	if err := t.s.greeted(t, r.Session, sessionTimeout(r.Timeout), asked); err != nil {
 		return nil, err
 	}
 	if r.Session != 0 {
@@ -61,7 +61,7 @@ func (t *tap) login() {
 	}
 	before := t.s.newestAnswered()
 	t.mu.Lock()
-	t.sent = append(t.sent, request{xid: jute.XidPing, at: now(), before: before})
+	t.sent = append(t.sent, request{xid: jute.XidPing, at: now(), acked: before})
 	t.mu.Unlock()
 	_, _ = t.Conn.Write(jute.NewRequest(jute.XidPing, jute.OpPing).Frame()) // as above
 }
@@ -76,7 +76,7 @@ func (t *tap) served(h jute.ReplyHeader) {
 		return // there is no more to learn, and this is done for every answer
 	}
 	t.mu.Lock()
-	age, owed := t.asked.age(), len(t.logins)
+	age, owed := now().since(t.asked), len(t.logins)
 	t.mu.Unlock()
 	if h.Xid == jute.XidPing && owed == 0 && !t.welcome {
 		t.welcome = true
@@ -84,8 +84,24 @@ func (t *tap) served(h jute.ReplyHeader) {
 		t.s.c.ring.welcomed()
 		t.s.resumed()
 	}
-	if t.welcome && h.Code != jute.CodeSessionExpired && h.Code != jute.CodeSessionMoved && age >= min(time.Second, term(t.s.Timeout()).heartbeat()) {
+	if t.welcome && h.Code != jute.CodeSessionExpired && h.Code != jute.CodeSessionMoved && age >= min(time.Second, sessionTimeout(t.s.Timeout()).heartbeat()) {
 		t.lasted = true
 		t.s.c.ring.lasted()
+	}
+}
+
+// expiredWithin reports whether what follows the header of an answer is that of a
+// Multi which a server refused because it knows the session no more. It says so op by
+// op.
+func expiredWithin(d *jute.Decoder) bool {
+	for {
+		h := d.MultiHeader()
+		if h.Op != jute.OpError || h.Done || d.Bad() {
+			return false
+		}
+		if h.Code == jute.CodeSessionExpired {
+			return true
+		}
+		d.Int32() // the code again
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A Token orders the holders of one path: of two, the later has the greater. A
@@ -155,7 +157,7 @@ func (h *Hold) Guard() *zk.CheckVersionRequest {
 	defer h.mu.Unlock()
 	node := h.node
 	if node == "" {
-		node = join(h.c.FullPath(h.path), "/_c_not-held") // no recipe gives this name
+		node = zkpath.Join(h.c.FullPath(h.path), "_c_not-held") // no recipe gives this name
 	}
 	return &zk.CheckVersionRequest{Path: node, Version: -1}
 }

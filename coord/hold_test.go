@@ -34,7 +34,7 @@ func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
 		if err != nil {
 			return err
 		}
-		if err := k.Acquired(s, node, coord.Token(stat.Czxid)); err != nil {
+		if err := k.Acquired(s, path, coord.Token(stat.Czxid)); err != nil {
 			return err
 		}
 		select {

@@ -27,33 +27,6 @@ func TestTerm(t *testing.T) {
 	}
 }
 
-func TestCheckPath(t *testing.T) {
-	for _, good := range []string{"/", "/a", "/a/b", "/a b", "/...", "/a.b/.c", "/ü/日本", "/a\u2028", "/zookeeper"} {
-		if err := CheckPath(good); err != nil {
-			t.Errorf("CheckPath(%q) = %v", good, err)
-		}
-	}
-	for _, bad := range []string{"", "a", "a/b", "//", "/a/", "/a//b", "/.", "/..", "/a/./b", "/a/../b", "/\x00", "/a\nb", "/\x7f",
-		"/\u0080", "/\u009f", "/\ue000", "/\uf8ff", "/\ufff0", "/\uffff", "/\xff", "/\xed\xa0\x80", "/\U0001f600"} {
-		if err := CheckPath(bad); !errors.Is(err, ErrInvalidPath) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) {
-			t.Errorf("CheckPath(%q) = %v", bad, err)
-		}
-	}
-}
-
-func TestJoinAndParent(t *testing.T) {
-	for _, tt := range [][3]string{{"/", "/", "/"}, {"/", "/a", "/a"}, {"/r", "/", "/r"}, {"/r/s", "/a/b", "/r/s/a/b"}} {
-		if got := join(tt[0], tt[1]); got != tt[2] {
-			t.Errorf("join(%q, %q) = %q, want %q", tt[0], tt[1], got, tt[2])
-		}
-	}
-	for path, want := range map[string]string{"/a": "/", "/a/b": "/a", "/a/b/c": "/a/b"} {
-		if got := parent(path); got != want {
-			t.Errorf("parent(%q) = %q, want %q", path, got, want)
-		}
-	}
-}
-
 func TestAddresses(t *testing.T) {
 	for server, want := range map[string]string{
 		"zk1": "zk1:2181", "zk1:2182": "zk1:2182", "10.0.0.1": "10.0.0.1:2181", "10.0.0.1:1": "10.0.0.1:1",
@@ -115,7 +88,7 @@ func TestRing(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, err := range append(answers[:len(answers):len(answers)], errors.New("unknown error: -6"), fmt.Errorf("wrapped: %w", zk.ErrNoNode),
-		refusal{errors.New("unknown error: -125")}) {
+		&refusal{"", errors.New("unknown error: -19")}, ErrTooLarge, ErrInvalidPath, &Error{"set", "/", ErrQuotaExceeded}) {
 		if !Refused(err) {
 			t.Errorf("%v is not taken for an answer", err)
 		}

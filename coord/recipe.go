@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // maxFormer is how many sessions that are over a client remembers. One that it
@@ -64,7 +66,7 @@ func (c *Client) Former(id int64) bool {
 func (c *Client) Local() *sync.Map { return &c.local }
 
 // FullPath returns path as the ensemble knows it, below the chroot.
-func (c *Client) FullPath(path string) string { return join(c.opts.Chroot, path) }
+func (c *Client) FullPath(path string) string { return zkpath.Full(c.opts.Chroot, path) }
 
 // ACL returns what guards the znodes that recipes create. It is not to be
 // modified.

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
@@ -32,9 +30,9 @@ var (
 func denied(scheme string, code jute.Code) error {
 	switch {
 	case code == jute.CodeAuthenticationMissing:
-		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", zk.ErrAuthFailed)
+		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", ErrAuthFailed)
 	case scheme != "" && code != jute.OK:
-		return fmt.Errorf("credential of scheme %q refused: %w", scheme, zk.ErrAuthFailed)
+		return fmt.Errorf("credential of scheme %q refused: %w", scheme, ErrAuthFailed)
 	}
 	return nil
 }
@@ -46,7 +44,7 @@ func final(err error) bool {
 	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 		return false // or not valid yet: a clock is to be set, perhaps
 	}
-	return errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, errWantsTLS) ||
+	return errors.Is(err, ErrAuthFailed) || errors.Is(err, errWantsTLS) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(tls.RecordHeaderError)) || alerted(err)
 }

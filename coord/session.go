@@ -40,20 +40,15 @@ type Session struct {
 
 	caughtUp atomic.Bool // see catchUp
 
-	mu      sync.Mutex
-	id      int64 // zero until established
-	created term  // the timeout with which the session was opened
-	lease   lease
-	proving bool   // a proof is being asked for, see prove
-	proveAt moment // when it last was
-	asking  bool   // the leader is being asked for a sign of life, see ask
-	askAt   moment // when it last was
-	zxid    int64
-	tap     *tap          // the newest connection, if there has been one
-	up      chan struct{} // closed while requests may be made
-	isUp    bool
-	holds   map[*Hold]struct{}
-	calls   sync.WaitGroup // requests with conn; added to with mu held while life lasts
+	mu    sync.Mutex
+	id    int64 // zero until established
+	lease lease
+	zxid  int64
+	tap   *tap          // the newest connection, if there has been one
+	up    chan struct{} // closed while requests may be made
+	isUp  bool
+	holds map[*Hold]struct{}
+	calls sync.WaitGroup // requests with conn; added to with mu held while life lasts
 }
 
 // newSession begins to open a session. It is called with c.mu held.
@@ -63,7 +58,7 @@ func (c *Client) newSession() *Session {
 		slots: make(chan struct{}, maxCalls),
 		idle:  make(chan struct{}),
 		look:  make(chan struct{}, 1),
-		lease: lease{term: term(c.opts.SessionTimeout)},
+		lease: lease{timeout: sessionTimeout(c.opts.SessionTimeout)},
 		up:    make(chan struct{}),
 		holds: make(map[*Hold]struct{}),
 		first: c.session == nil,
@@ -92,7 +87,7 @@ func (s *Session) ID() int64 {
 func (s *Session) Timeout() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Duration(s.lease.term)
+	return time.Duration(s.lease.timeout)
 }
 
 // Done returns a channel that is closed when the session is over.
@@ -123,8 +118,8 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if s.lease.left() <= 0 {
-		return errUnproven
+	if s.lease.remaining(now()) <= 0 {
+		return errUnrenewed
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,18 +172,13 @@ func (s *Session) adopt(t *tap) bool {
 	return true
 }
 
-// greeted takes the answer to the handshake. It proves nothing: a leader that has
-// lost the others resumes sessions, and with local sessions a server opens them, by
-// itself. A longer timeout than the one with which the session was opened is not
-// relied on, for a leader that is elected later knows nothing of it.
-func (s *Session) greeted(t *tap, id int64, timeout term, asked moment) error {
+// greeted takes the answer to the handshake.
+func (s *Session) greeted(t *tap, id int64, timeout sessionTimeout, asked moment) error {
 	s.mu.Lock()
 	known := s.id
 	if id != 0 && (known == 0 || known == id) {
-		if s.id = id; known == 0 {
-			s.created = timeout
-		}
-		s.lease.greeted(asked, min(timeout, s.created))
+		s.id = id
+		s.lease.granted(now(), asked, timeout)
 		s.lookUp() // the timeout may be another
 	}
 	s.mu.Unlock()
@@ -200,10 +190,10 @@ func (s *Session) greeted(t *tap, id int64, timeout term, asked moment) error {
 }
 
 // wish returns the timeout to ask for.
-func (s *Session) wish() term {
+func (s *Session) wish() sessionTimeout {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return cmp.Or(s.created, term(s.c.opts.SessionTimeout))
+	return cmp.Or(s.lease.opened, s.lease.timeout)
 }
 
 func (s *Session) lastZxid() int64 {
@@ -230,7 +220,7 @@ func (s *Session) resumed() {
 	}
 	s.isUp = true
 	close(s.up)
-	s.proveAt, s.askAt = moment{}, moment{} // another server can be asked at once
+	s.lease.resumed()
 	began := s.tap.began
 	s.mu.Unlock()
 	s.lookUp() // a proof may be due
@@ -254,7 +244,7 @@ func (s *Session) suspended() {
 func (s *Session) info(begin time.Time, err error) SessionInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return SessionInfo{ID: s.id, Server: s.tap.server, Timeout: time.Duration(s.lease.term), Begin: begin, End: time.Now(), Err: err}
+	return SessionInfo{ID: s.id, Server: s.tap.server, Timeout: time.Duration(s.lease.timeout), Begin: begin, End: time.Now(), Err: err}
 }
 
 // hangUp drops the present connection, if there is one.

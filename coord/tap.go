@@ -51,9 +51,9 @@ type tap struct {
 	out chan struct{} // holds a token while something is written
 
 	mu     sync.Mutex
-	asked  moment    // when the handshake was written; zero before that
-	sent   []request // not answered yet, oldest first
-	logins []string  // schemes presented and not answered yet, oldest first
+	asked  moment // when the handshake was written; zero before that
+	sent   pipeline
+	logins []string // schemes presented and not answered yet, oldest first
 }
 
 func newTap(s *Session, conn net.Conn, server string, began, by time.Time) *tap {
@@ -133,7 +133,7 @@ func (t *tap) Write(b []byte) (int, error) {
 	} else {
 		d := jute.NewDecoder(b[4:])
 		h := d.RequestHeader()
-		r := request{xid: h.Xid, at: now(), before: before, size: len(b), writes: h.Op.Writes()}
+		r := request{xid: h.Xid, at: now(), acked: before, size: len(b), writes: h.Op.Writes()}
 		if h.Op == jute.OpSetWatches {
 			w := d.SetWatches()
 			w.Zxid = t.seen
@@ -206,7 +206,7 @@ func (t *tap) next() ([]byte, error) {
 		return frame, nil // which answers nothing
 	}
 	t.mu.Lock()
-	r := t.answer(h.Xid)
+	r := t.sent.answered(now(), h.Xid)
 	var login string
 	if h.Xid == jute.XidAuth && len(t.logins) > 0 {
 		login, t.logins = t.logins[0], t.logins[1:]

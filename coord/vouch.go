@@ -10,69 +10,56 @@ import (
 )
 
 // until returns the moment up to which what is held in the session is good even if
-// nothing more is heard. It is zero before the first proof that it lives.
+// nothing more is heard. It is zero before the lease was first renewed.
 func (s *Session) until() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lease.until()
+	return s.lease.until(now())
 }
 
 // check ends the session if its lease has run out, and returns Err. It is for
 // those who have waited and are about to rely on the session.
 func (s *Session) check() error {
 	s.mu.Lock()
-	p := s.prospect()
+	do := s.lease.over(now(), s.situation())
 	s.mu.Unlock()
-	do, _ := p.next()
-	s.expire(do, p)
+	s.expire(do)
 	return s.Err()
 }
 
 // expire ends the session if do says so.
-func (s *Session) expire(do step, p prospect) {
-	switch do {
-	case expire:
-		s.c.over(s, fmt.Errorf("%w: no answer for %v", ErrExpired, p.silent.Round(time.Millisecond)))
-	case disprove:
-		s.c.over(s, fmt.Errorf("%w: no transaction carried out for %v", ErrExpired, p.unproven.Round(time.Millisecond)))
-	}
-}
-
-// prospect returns how matters stand in the session. It is called with s.mu held.
-func (s *Session) prospect() prospect {
-	p := prospect{
-		term:     s.lease.term,
-		left:     s.lease.left(),
-		held:     len(s.holds) > 0,
-		changed:  s.lease.term != s.lease.proved,
-		silent:   s.lease.heard.age(),
-		unproven: s.lease.proof.age(),
-		up:       s.isUp,
-		took:     s.lease.took,
-		proving:  s.proving,
-		asking:   s.asking,
-		proveAge: s.proveAt.age(),
-		askAge:   s.askAt.age(),
-	}
-	if s.id == 0 {
-		p.silent = 0 // there is no session yet that could end
-	}
-	if s.isUp {
-		p.debt = s.tap.debt(p.silent)
-	}
-	return p
-}
-
-// errUnproven is why a hold cannot be granted: nothing has proved for too long
-// that the session lives.
-var errUnproven = fmt.Errorf("%w: no transaction carried out in time", ErrExpired)
-
-// answered notes that r has been answered just now, by a server that had then
-// seen zxid. A transaction that has been carried out, or refused by the ensemble
-// as a whole, is a proof.
-func (s *Session) answered(r request, proof bool, zxid int64) {
+func (s *Session) expire(do action) {
 	s.mu.Lock()
-	s.lease.answered(r, proof)
+	now, l := now(), s.lease
+	s.mu.Unlock()
+	switch do {
+	case endSilent:
+		s.c.over(s, fmt.Errorf("%w: no answer for %v", ErrExpired, l.silent(now).Round(time.Millisecond)))
+	case endUnrenewed:
+		s.c.over(s, fmt.Errorf("%w: no transaction carried out for %v", ErrExpired, now.since(l.renewed).Round(time.Millisecond)))
+	}
+}
+
+// situation returns what the lease does not know. It is called with s.mu held.
+func (s *Session) situation() situation {
+	sit := situation{held: len(s.holds) > 0, up: s.isUp}
+	if s.isUp {
+		s.tap.mu.Lock()
+		sit.backlog = s.tap.sent.backlog(now(), s.lease.silent(now()))
+		s.tap.mu.Unlock()
+	}
+	return sit
+}
+
+// errUnrenewed is why a hold cannot be granted: for too long nothing has shown that
+// the session lives.
+var errUnrenewed = fmt.Errorf("%w: no transaction carried out in time", ErrExpired)
+
+// answered notes that r has been answered just now, by a server that had then seen
+// zxid.
+func (s *Session) answered(r request, quorum bool, zxid int64) {
+	s.mu.Lock()
+	s.lease.answered(now(), r, quorum)
 	s.zxid = max(s.zxid, zxid)
 	s.mu.Unlock()
 }
@@ -81,14 +68,14 @@ func (s *Session) answered(r request, proof bool, zxid int64) {
 func (s *Session) newestAnswered() moment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lease.latest
+	return s.lease.acked
 }
 
 // hearing notes that bytes have come of what has not come as a whole.
 func (s *Session) hearing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lease.heard = now()
+	s.lease.hears(now())
 }
 
 // Renewed reports whether the ensemble has carried out a transaction of s, a third
@@ -96,19 +83,20 @@ func (s *Session) hearing() {
 func (s *Session) Renewed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lease.proof.age() < min(s.lease.term, s.lease.proved).silence()
+	return s.lease.fresh(now())
 }
 
 // Renew waits until s is [Session.Renewed]: at once if it is, and else until the
-// ensemble has answered a transaction that checks for the znode at path, a full
-// one, and changes nothing. Whether the znode is there does not matter, nor
+// ensemble has answered a transaction that checks for the znode at path and changes
+// nothing. Whether the znode is there does not matter, nor
 // whether the client may read it. A recipe does so before it says that something
 // is held on the ground of what it has only read. The error is ctx's cause or s's
 // Err.
 func (s *Session) Renew(ctx context.Context, path string) error {
 	for !s.Renewed() {
-		_, err := Retry(ctx, s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return Transact(conn, &zk.CheckVersionRequest{Path: path, Version: -1})
+		err := s.Retry(ctx, func() error {
+			_, err := s.Multi(ctx, OpCheck(path, -1))
+			return err
 		})
 		switch {
 		case ctx.Err() != nil:
@@ -131,7 +119,7 @@ func (s *Session) Renew(ctx context.Context, path string) error {
 func (s *Session) prove() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.proving || !s.isUp || s.life.Err() != nil {
+	if s.lease.renewal.pending || !s.isUp || s.life.Err() != nil {
 		return
 	}
 	var node string
@@ -144,14 +132,14 @@ func (s *Session) prove() {
 	if node == "" {
 		return
 	}
-	s.proving, s.proveAt = true, now()
+	s.lease.renewal = attempt{true, now()}
 	s.calls.Go(func() {
 		// The tap sees the answer, and watchLease if there is none.
 		_, err := s.conn.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
 		s.conclude(err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.proving = false
+		s.lease.renewal.pending = false
 	})
 }
 
@@ -161,16 +149,16 @@ func (s *Session) prove() {
 func (s *Session) ask() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asking || !s.isUp || s.life.Err() != nil {
+	if s.lease.asking.pending || !s.isUp || s.life.Err() != nil {
 		return
 	}
-	s.asking, s.askAt = true, now()
+	s.lease.asking = attempt{true, now()}
 	s.calls.Go(func() {
 		_, err := s.conn.Sync("/")
 		s.conclude(err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.asking = false
+		s.lease.asking.pending = false
 	})
 }
 
@@ -181,7 +169,6 @@ func (s *Session) watchLease() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var hung *tap
-	var lacking moment // the newest proof when another server was last tried for want of one
 	for {
 		select {
 		case <-timer.C:
@@ -191,23 +178,24 @@ func (s *Session) watchLease() {
 		}
 		sought := s.c.seeking()
 		s.mu.Lock()
-		tap, p, proof := s.tap, s.prospect(), s.lease.proof
+		tap, sit := s.tap, s.situation()
+		sit.sought = sought
+		sit.up = sit.up && tap != hung
+		do, wait := s.lease.next(now(), sit)
+		if do == leaveUnrenewed {
+			s.lease.left = s.lease.renewed
+		}
 		s.mu.Unlock()
-		p.sought, p.moved = sought, proof == lacking
-		p.up = p.up && tap != hung
-		do, wait := p.next()
 		switch do {
-		case expire, disprove:
-			s.expire(do, p)
+		case endSilent, endUnrenewed:
+			s.expire(do)
 			return
-		case hangUp, move:
-			if hung = tap; do == move {
-				lacking = proof
-			}
+		case leaveSilent, leaveUnrenewed:
+			hung = tap
 			tap.hangUp()
-		case prove:
+		case renew:
 			s.prove()
-		case ask:
+		case askLeader:
 			s.ask()
 		}
 		timer.Reset(wait)

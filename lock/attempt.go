@@ -8,6 +8,7 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 	claim "github.com/zkcoord/zkcoord/internal/oldclaim"
 	"github.com/zkcoord/zkcoord/internal/queue"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A stage says where an attempt to hold an [Unqueued] stands.
@@ -133,7 +134,7 @@ func (a *attempt) hear(r answer) {
 
 // hold tells the owner that it holds the lock.
 func (a *attempt) hold() {
-	if err := a.k.Acquired(a.s, a.znodes.Own(), coord.Token(a.token)); err != nil {
+	if err := a.k.Acquired(a.s, zkpath.Rel(a.c.FullPath("/"), a.znodes.Own()), coord.Token(a.token)); err != nil {
 		a.quit(err)
 		a.leave()
 		return

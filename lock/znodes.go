@@ -39,7 +39,7 @@ func (a *attempt) take() answer {
 		case errors.Is(err, zk.ErrNodeExists):
 			err = nil
 		case err == nil && a.znodes.Token() != 0:
-			err = a.s.Renew(background, a.znodes.Own()) // at once unless the answer was lost
+			err = a.s.Renew(background, a.name) // at once unless the answer was lost
 		}
 		return answer{a.znodes.Token(), err}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -118,7 +118,7 @@ func TestLeadersDie(t *testing.T) {
 		dir   = "/leaders-die"
 	)
 	kills := 4
-	if locktest.Stress {
+	if harness.Stress {
 		kills = 12
 	}
 	e := ensemble.New(t, &ensemble.Options{Nodes: 3, JVM: unsynced})

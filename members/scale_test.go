@@ -14,7 +14,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -99,7 +99,7 @@ func heap() int64 {
 // less often than there are joins; and every view ends on the truth.
 func TestScale(t *testing.T) {
 	all, watching, changing := 400, 20, 40
-	if locktest.Stress {
+	if harness.Stress {
 		all, watching, changing = 2000, 100, 100
 	}
 	const homes = 4 // clients that the members share

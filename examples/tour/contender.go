@@ -94,8 +94,8 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 			}
 			return hold
 		case <-hold.Lost():
-			c.say(lost, "%v", hold.Err())
-			working.Wait() // its context has ended
+			c.say(lost, "%v", errors.Unwrap(hold.Err())) // we know of which lock
+			working.Wait()                               // its context has ended
 			return hold
 		}
 	}
@@ -169,7 +169,7 @@ func (s *store) put(token coord.Token, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if token < s.greatest {
-		return fmt.Errorf("%w: %d comes after %d", errStale, token, s.greatest)
+		return fmt.Errorf("%w, %d after %d", errStale, token, s.greatest)
 	}
 	s.greatest, s.text = token, text
 	return nil

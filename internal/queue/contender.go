@@ -224,7 +224,7 @@ func (d *driver) grant() {
 	if d.proven = nil; d.m.state != held || d.s.Err() != nil {
 		return
 	}
-	node := d.c.FullPath(d.Dir + "/" + d.m.node)
+	node := coord.Child(d.Dir, d.m.node)
 	if !d.s.Renewed() {
 		proven := make(chan error, 1) // so that the goroutine ends though the driver has gone on
 		d.c.Go(func(context.Context) { proven <- d.s.Renew(context.Background(), node) })

@@ -17,7 +17,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/subtree"
 )
 
@@ -272,7 +272,7 @@ func TestWholeFaults(t *testing.T) {
 	for dir, n := range frames {
 		for i := range n {
 			for k, x := range faults {
-				if !locktest.Stress && (i+k)%4 > 0 { // a quarter of them in turn
+				if !harness.Stress && (i+k)%4 > 0 { // a quarter of them in turn
 					continue
 				}
 				way := map[coordtest.Direction]string{coordtest.ToServer: "there", coordtest.ToClient: "back"}[dir]

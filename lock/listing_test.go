@@ -1,4 +1,4 @@
-package locktest
+package lock_test
 
 import (
 	"context"
@@ -13,15 +13,16 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
-// Listing checks what a [lock.Mutex] says of its contenders.
-func Listing(t *testing.T, s Subject) { inBoth(t, s, listings) }
+// What a Mutex says of its contenders.
+func TestListing(t *testing.T) { inBoth(t, mutex, listings, nothingLeft) }
 
 // labelled starts to acquire the lock for c under a label and waits until it is
 // in line as the n-th child.
-func (w *World) labelled(c *Client, label string, n int) *coord.Hold {
+func (w place) labelled(c *locktest.Client, label string, n int) *coord.Hold {
 	w.Helper()
 	h := lock.New(c.Client, w.Dir, lock.Label(label)).Acquire(bg)
 	w.Eventually(label+" in the queue", func() bool { return len(w.Children()) == n })
@@ -29,10 +30,10 @@ func (w *World) labelled(c *Client, label string, n int) *coord.Hold {
 }
 
 // contenders lists them as c sees them.
-func (w *World) contenders(c *Client) []lock.Contender {
+func (w place) contenders(c *locktest.Client) []lock.Contender {
 	w.Helper()
 	all, err := lock.New(c.Client, w.Dir).Contenders(bg)
-	must(w, err)
+	w.Must(err)
 	return all
 }
 
@@ -57,11 +58,11 @@ func revocations(all []lock.Contender) string {
 }
 
 var listings = []scenario{
-	{"contenders are listed in order, with label, session, node, time and the token that they will hold by (R40)", func(w *World) {
+	{"contenders are listed in order, with label, session, node, time and the token that they will hold by (R40)", func(w place) {
 		reader := w.Client(T)
 		began := time.Now().Truncate(time.Millisecond)
 		names := []string{"first", "second", "third"}
-		var clients []*Client
+		var clients []*locktest.Client
 		var holds []*coord.Hold
 		for i, name := range names {
 			clients = append(clients, w.Client(T))
@@ -85,19 +86,19 @@ var listings = []scenario{
 			if got := holds[i].Token(); c.Token != got {
 				w.Errorf("%s is listed with token %d and holds by %d", c.Label, c.Token, got)
 			}
-			must(w, holds[i].Release(bg))
+			w.Must(holds[i].Release(bg))
 			if got, want := labels(w.contenders(reader)), strings.Join(names[i+1:], " "); got != want {
 				w.Errorf("left after %d releases: %s, want %s", i+1, got, want)
 			}
 		}
 	}},
-	{"children that are no contenders are left out, those of other clients are not", func(w *World) {
+	{"children that are no contenders are left out, those of other clients are not", func(w place) {
 		a := w.Client(T)
 		ha := w.labelled(a, "ours", 1)
 		var made []string
 		put := func(name string, flags int32) {
 			path, err := w.Op().Create(w.Dir+"/"+name, []byte("foreign"), flags, zk.WorldACL(zk.PermAll))
-			must(w, err)
+			w.Must(err)
 			made = append(made, path)
 		}
 		for name := range strings.SplitSeq("config,_c_x,lock-,__lock__,x-lock-99999999999", ",") {
@@ -108,11 +109,11 @@ var listings = []scenario{
 			w.Errorf("contenders: %q", got)
 		}
 		for _, path := range made {
-			must(w, w.Op().Delete(path, -1))
+			w.Must(w.Op().Delete(path, -1))
 		}
-		must(w, ha.Release(bg))
+		w.Must(ha.Release(bg))
 	}},
-	{"a lock that nobody ever wanted has no contenders, and asking makes no directory", func(w *World) {
+	{"a lock that nobody ever wanted has no contenders, and asking makes no directory", func(w place) {
 		if all := w.contenders(w.Client(T)); len(all) != 0 {
 			w.Errorf("contenders: %+v", all)
 		}
@@ -120,7 +121,7 @@ var listings = []scenario{
 			w.Errorf("directory exists: %v, %v", ok, err)
 		}
 	}},
-	{"a contender that goes between the listing and the reading is left out (R27)", func(w *World) {
+	{"a contender that goes between the listing and the reading is left out (R27)", func(w place) {
 		a, b, reader := w.Client(T), w.Client(T), w.Client(T)
 		ha := w.labelled(a, "stays", 1)
 		hb := w.labelled(b, "goes", 2)
@@ -137,19 +138,20 @@ var listings = []scenario{
 		}
 		select {
 		case err := <-deleted:
-			must(w, err)
+			w.Must(err)
 		default:
 			w.Error("the reader did not read the one that goes")
 		}
-		wants(w, w.Settled(hb), coord.ErrDeleted)
-		must(w, ha.Release(bg))
+		w.Wants(w.Outcome(hb), coord.ErrDeleted)
+		w.Must(ha.Release(bg))
 	}},
-	{"a contender that may not be read is listed without label", func(w *World) {
+	{"a contender that may not be read is listed without label", func(w place) {
 		b := w.Client(T)
-		must(w, w.Held(b).Release(bg)) // makes a directory for everyone
-		a := w.dialAs(&coord.Options{
-			Auth: []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
-			ACL:  zk.DigestACL(zk.PermAll, "user", "secret"),
+		w.Must(w.Held(b).Release(bg)) // makes a directory for everyone
+		a := w.Dial(nil, &coord.Options{
+			SessionTimeout: T,
+			Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
+			ACL:            zk.DigestACL(zk.PermAll, "user", "secret"),
 		})
 		ha := w.labelled(a, "hidden", 1)
 		w.Grant(ha)
@@ -164,26 +166,27 @@ var listings = []scenario{
 		if got := labels(w.contenders(a)); got != "hidden open" {
 			w.Errorf("contenders as the one with the key sees them: %q", got)
 		}
-		must(w, hb.Release(bg))
-		must(w, ha.Release(bg))
+		w.Must(hb.Release(bg))
+		w.Must(ha.Release(bg))
 	}},
-	{"a contender that may not be read is waited for", func(w *World) {
+	{"a contender that may not be read is waited for", func(w place) {
 		// A server with the fix of CVE-2024-23944 (3.8.4, 3.9.2, Debian's 3.8.0)
 		// withholds the events of a znode from whoever may not read it.
 		b := w.Client(T)
-		must(w, w.Held(b).Release(bg)) // makes a directory for everyone
-		a := w.dialAs(&coord.Options{
-			Auth: []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
-			ACL:  zk.DigestACL(zk.PermAll, "user", "secret"),
+		w.Must(w.Held(b).Release(bg)) // makes a directory for everyone
+		a := w.Dial(nil, &coord.Options{
+			SessionTimeout: T,
+			Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
+			ACL:            zk.DigestACL(zk.PermAll, "user", "secret"),
 		})
 		ha := w.Held(a)
 		hb := w.Behind(b, 2)
-		open(w, "acquired", hb.Acquired())
-		must(w, ha.Release(bg))
+		w.IsOpen("acquired", hb.Acquired())
+		w.Must(ha.Release(bg))
 		w.Grant(hb)
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
-	{"a contender that is revoked is listed as such, with its label as far as that is known (R39)", func(w *World) {
+	{"a contender that is revoked is listed as such, with its label as far as that is known (R39)", func(w place) {
 		a, b, early, late := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
 		shows := func(watch *event.Stream[[]lock.Contender], want string) {
 			w.Helper()
@@ -201,7 +204,7 @@ var listings = []scenario{
 		revoke := func() {
 			w.Helper()
 			_, err := w.Op().Set(w.Dir+"/"+w.Children()[0], []byte("__REVOKE__"), -1)
-			must(w, err)
+			w.Must(err)
 		}
 		revoke()
 		shows(watch, "ada(revoked) ben")
@@ -209,21 +212,26 @@ var listings = []scenario{
 			w.Errorf("listed after the revocation: %q", got)
 		}
 		shows(lock.New(late.Client, w.Dir).Watch(ctx), "(revoked) ben")
-		wants(w, w.Settled(ha), coord.ErrRevoked)
-		must(w, ha.Release(bg))
+		w.Wants(w.Outcome(ha), coord.ErrRevoked)
+		w.Must(ha.Release(bg))
 		shows(watch, "ben")
 		w.Grant(hb)
 		revoke()
 		shows(watch, "ben(revoked)")
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 		shows(watch, "")
-		must(w, early.Close()) // and with it the watches that the server has
-		must(w, late.Close())
+		w.Must(early.Close()) // and with it the watches that the server has
+		w.Must(late.Close())
 	}},
-	{"a listing ends when its ctx does, though the link is silent (R61)", func(w *World) {
+	{"a listing ends when its ctx does, though the link is silent (R61)", func(w place) {
 		a := w.Client(T)
-		heal := a.Link.Stall(coordtest.Both)
-		defer heal()
+		asked := make(chan func(), 1)
+		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Op == "getChildren2" {
+				asked <- a.Link.Stall(coordtest.Both)
+			}
+			return coordtest.Pass
+		})
 		cause := errors.New("in a hurry")
 		ctx, cancel := context.WithCancelCause(bg)
 		back := make(chan error, 1)
@@ -231,35 +239,37 @@ var listings = []scenario{
 			_, err := lock.New(a.Client, w.Dir).Contenders(ctx)
 			back <- err
 		}()
-		time.Sleep(20 * time.Millisecond) // let it ask
+		heal := <-asked
+		a.Link.OnFrame(nil)
+		defer heal()
 		began := time.Now()
 		cancel(cause)
-		wants(w, <-back, cause)
-		if d := time.Since(began); d > w.bound(100*time.Millisecond) {
+		w.Wants(<-back, cause)
+		if d := time.Since(began); d > w.Bound(100*time.Millisecond) {
 			w.Errorf("took %v", d)
 		}
 	}},
-	{"a closed client lists and watches nothing, and neither can be asked of a bad path (R47)", func(w *World) {
+	{"a closed client lists and watches nothing, and neither can be asked of a bad path (R47)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		watch := lock.New(a.Client, w.Dir).Watch(bg)
 		w.Eventually("first value", func() bool { _, any := watch.Latest(); return any })
-		must(w, a.Close())
+		w.Must(a.Close())
 		w.Wait("end of the watch", watch.Done())
-		wants(w, watch.Err(), coord.ErrClosed)
+		w.Wants(watch.Err(), coord.ErrClosed)
 		_, err := lock.New(a.Client, w.Dir).Contenders(bg)
-		wants(w, err, coord.ErrClosed)
+		w.Wants(err, coord.ErrClosed)
 		late := lock.New(a.Client, w.Dir).Watch(bg)
 		w.Wait("end of the watch", late.Done())
-		wants(w, late.Err(), coord.ErrClosed)
+		w.Wants(late.Err(), coord.ErrClosed)
 
 		bad := lock.New(b.Client, "/a//b")
 		_, err = bad.Contenders(bg)
-		wants(w, err, coord.ErrInvalidPath)
+		w.Wants(err, coord.ErrInvalidPath)
 		refused := bad.Watch(bg)
 		w.Wait("end of the watch", refused.Done())
-		wants(w, refused.Err(), coord.ErrInvalidPath)
+		w.Wants(refused.Err(), coord.ErrInvalidPath)
 	}},
-	{"a watch ends up at the truth after a cut and in a new session (R34)", func(w *World) {
+	{"a watch ends up at the truth after a cut and in a new session (R34)", func(w place) {
 		a, b, c, reader := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
 		ctx, cancel := context.WithCancel(bg)
 		watch := lock.New(reader.Client, w.Dir).Watch(ctx)
@@ -278,9 +288,9 @@ var listings = []scenario{
 		shows()
 		ha := w.labelled(a, "a", 1)
 		shows("a")
-		up := drop(w, reader)
+		up := w.Down(reader)
 		hb := w.labelled(b, "b", 2)
-		must(w, ha.Release(bg))
+		w.Must(ha.Release(bg))
 		up()
 		shows("b")
 		over := reader.Expired()
@@ -289,13 +299,13 @@ var listings = []scenario{
 		hc := w.labelled(c, "c", 2)
 		shows("b", "c")
 		w.Grant(hb)
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 		shows("c")
-		must(w, hc.Release(bg))
+		w.Must(hc.Release(bg))
 		shows()
 		cancel()
 		w.Wait("end of the watch", watch.Done())
-		wants(w, watch.Err(), context.Canceled)
-		must(w, reader.Close()) // and with it the watch that the server has
+		w.Wants(watch.Err(), context.Canceled)
+		w.Must(reader.Close()) // and with it the watch that the server has
 	}},
 }

@@ -1,4 +1,4 @@
-package locktest_test
+package recipes_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // TestHeldWhateverItsContext: ctx governs the seeking and never the holding. What
@@ -59,7 +59,7 @@ func TestHeldOrNotWhenItsContextEnds(t *testing.T) {
 		case <-h.Acquired():
 		case <-h.Done():
 		}
-		r.rest()
+		r.Rest()
 		select {
 		case <-h.Acquired():
 			return r.stays(h)
@@ -81,15 +81,15 @@ func inBoth(t *testing.T, ways []way, rounds int, play func(*round, way) error) 
 				continue
 			}
 			t.Run(r.name+"/"+x.name+"/fake", func(t *testing.T) {
-				locktest.InBubble(t, locktest.Subject{}, func(w *locktest.World) { playAll(w, r, x, rounds, play) })
+				harness.Bubble(t, func(w *harness.World) { playAll(w, r, x, rounds, play) })
 			})
 			n := x.real
-			if !locktest.Stress {
+			if !harness.Stress {
 				n /= 100
 			}
 			if n > 0 {
 				t.Run(r.name+"/"+x.name+"/real", func(t *testing.T) {
-					locktest.OnReal(t, locktest.Subject{}, func(w *locktest.World) { playAll(w, r, x, n, play) })
+					harness.OnReal(t, func(w *harness.World) { playAll(w, r, x, n, play) })
 				})
 			}
 		}
@@ -97,7 +97,7 @@ func inBoth(t *testing.T, ways []way, rounds int, play func(*round, way) error) 
 }
 
 // playAll plays rounds of r by x, and reports how many went wrong.
-func playAll(w *locktest.World, r recipe, x way, rounds int, play func(*round, way) error) {
+func playAll(w *harness.World, r recipe, x way, rounds int, play func(*round, way) error) {
 	a, b := w.Client(T), w.Client(T)
 	wrong := 0
 	var last error
@@ -117,7 +117,7 @@ func playAll(w *locktest.World, r recipe, x way, rounds int, play func(*round, w
 
 // stays returns nil if h is still held, once that has had time to change.
 func (r *round) stays(h held) error {
-	r.rest()
+	r.Rest()
 	for range 2 { // round trips, on a real server
 		if err := h.Err(); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (r *round) stays(h held) error {
 			there, _, err := conn.Exists(h.node())
 			return there, err
 		})
-		r.must(err)
+		r.Must(err)
 		if !there {
 			return errors.New("no znode")
 		}
@@ -140,11 +140,11 @@ func (r *round) over() {
 	r.stop()
 	r.a.Link.OnFrame(nil)
 	for _, h := range r.begun {
-		r.must(h.Release(bg))
+		r.Must(h.Release(bg))
 	}
 	for _, h := range r.begun {
 		there, _, err := r.Op().Exists(h.node())
-		r.must(err)
+		r.Must(err)
 		if there {
 			r.Errorf("released, and %s is there", h.node())
 		}

@@ -1,37 +1,29 @@
-package locktest_test
+package recipes_test
 
 import (
 	"context"
 	"math/rand/v2"
 	"sync/atomic"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord/coordtest"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A round is one grant, by one recipe.
 type round struct {
-	*locktest.World
+	*harness.World
 	recipe
 	n    int
 	path string
-	a    *locktest.Client // seeks
-	b    *locktest.Client // holds what a waits for
-	ctx  context.Context  // of the seeking
+	a    *harness.Client // seeks
+	b    *harness.Client // holds what a waits for
+	ctx  context.Context // of the seeking
 	stop context.CancelFunc
 
 	begun []held
-}
-
-func (r *round) must(err error) {
-	r.Helper()
-	if err != nil {
-		r.Fatal(err)
-	}
 }
 
 // begin begins to seek.
@@ -42,19 +34,19 @@ func (r *round) begin() held {
 }
 
 // take has c hold something at the path.
-func (r *round) take(c *locktest.Client, seek seeker) held {
+func (r *round) take(c *harness.Client, seek seeker) held {
 	r.Helper()
 	h := seek(bg, c.Client, r.path)
 	r.begun = append(r.begun, h)
 	r.Wait("grant", h.Acquired())
-	r.must(h.Err())
+	r.Must(h.Err())
 	return h
 }
 
 // used sees to it that the directories are there.
 func (r *round) used() {
 	r.Helper()
-	r.must(r.take(r.b, r.seek).Release(bg))
+	r.Must(r.take(r.b, r.seek).Release(bg))
 }
 
 // lose has the first create that travels in direction d be lost with its connection.
@@ -78,13 +70,6 @@ func (r *round) first(meant func(coordtest.Frame) bool, do func() coordtest.Acti
 			r.Error("the frame that is meant has not been seen")
 		}
 	})
-}
-
-// rest waits, in a bubble, until everything does.
-func (r *round) rest() {
-	if r.Fake != nil {
-		synctest.Wait()
-	}
 }
 
 // A way is one in which something can be granted.
@@ -111,7 +96,7 @@ var ways = []way{
 			pause = rand.N(2 * time.Millisecond)
 		}
 		time.Sleep(pause)
-		r.must(other.Release(bg))
+		r.Must(other.Release(bg))
 		return h
 	}},
 	{"what its holder releases before the waiter has a watch", waits, 300, func(r *round) held {
@@ -132,7 +117,7 @@ var ways = []way{
 		r.used()
 		r.take(r.b, r.blocker)
 		h := r.begin()
-		r.rest()
+		r.Rest()
 		r.Expire(r.b)
 		return h
 	}},
@@ -140,9 +125,9 @@ var ways = []way{
 		r.used()
 		other := r.take(r.b, r.blocker)
 		h := r.begin()
-		r.rest()
+		r.Rest()
 		heal := r.a.Link.Cut()
-		r.must(other.Release(bg))
+		r.Must(other.Release(bg))
 		heal()
 		return h
 	}},
@@ -163,9 +148,9 @@ var ways = []way{
 	{"what is free, with the first word of the own znode lost", nil, 0, func(r *round) held {
 		r.used()
 		r.a.Link.Reset() // or as many words as are waited for at once might be lost already
-		r.rest()
+		r.Rest()
 		_, err := r.a.Await(bg)
-		r.must(err)
+		r.Must(err)
 		r.first(func(f coordtest.Frame) bool { return f.Dir == coordtest.ToClient && f.Op == "getData" },
 			func() coordtest.Action { return coordtest.Drop })
 		return r.begin()
@@ -173,7 +158,7 @@ var ways = []way{
 	{"what is free, in a directory to which it may not write", func(r recipe) bool { return r.queued }, 300, func(r *round) held {
 		r.used()
 		_, err := r.Op().SetACL(r.path, zk.WorldACL(zk.PermAll&^zk.PermWrite), -1)
-		r.must(err)
+		r.Must(err)
 		return r.begin()
 	}},
 	{"what its former session still has", func(r recipe) bool { return r.member }, 0, func(r *round) held {

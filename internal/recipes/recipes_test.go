@@ -1,4 +1,4 @@
-package locktest_test
+package recipes_test
 
 import (
 	"context"
@@ -8,17 +8,17 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(locktest.Main(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(harness.Main(m)) }
 
 var bg = context.Background()
 
-const T = locktest.T
+const T = harness.T
 
 // A held is what has been asked for and may be granted.
 type held interface {

@@ -1,18 +1,17 @@
-package locktest_test
+package recipes_test
 
 import (
 	"context"
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
@@ -59,7 +58,7 @@ type last struct {
 	name string
 	want error
 	path string // if not that of a znode that may be read
-	end  func(c *locktest.Client, cancel func())
+	end  func(c *harness.Client, cancel func())
 }
 
 // TestStreamsEndWithOneError: however a stream ends, its error names the operation
@@ -67,16 +66,16 @@ type last struct {
 func TestStreamsEndWithOneError(t *testing.T) {
 	for name, open := range streams {
 		for _, x := range []last{
-			{"ctx", context.Canceled, "", func(_ *locktest.Client, cancel func()) { cancel() }},
-			{"Close", coord.ErrClosed, "", func(c *locktest.Client, _ func()) { c.Close() }},
+			{"ctx", context.Canceled, "", func(_ *harness.Client, cancel func()) { cancel() }},
+			{"Close", coord.ErrClosed, "", func(c *harness.Client, _ func()) { c.Close() }},
 			{"a bad path", coord.ErrInvalidPath, "/a//b", nil},
-			{"a refusal", zk.ErrNoAuth, "/locktest/hidden", nil},
+			{"a refusal", zk.ErrNoAuth, "/harness/hidden", nil},
 		} {
 			if x.want == zk.ErrNoAuth && name == "Client.Watch of presence" {
 				continue // which anybody may ask for
 			}
 			t.Run(name+"/"+x.name, func(t *testing.T) {
-				locktest.InBubble(t, locktest.Subject{}, func(w *locktest.World) {
+				harness.Bubble(t, func(w *harness.World) {
 					plant(w)
 					c := w.Client(T)
 					ctx, cancel := context.WithCancel(bg)
@@ -85,7 +84,7 @@ func TestStreamsEndWithOneError(t *testing.T) {
 						x.path = w.Dir
 					}
 					s := open(ctx, c.Client, x.path)
-					synctest.Wait()
+					w.Rest()
 					if x.end != nil {
 						x.end(c, cancel)
 					}
@@ -111,33 +110,33 @@ func TestHoldsEndWithOneError(t *testing.T) {
 			want error
 			opts coord.Options
 			path string
-			end  func(w *locktest.World, c *locktest.Client, h held, cancel func())
+			end  func(w *harness.World, c *harness.Client, h held, cancel func())
 		}{
-			{name: "ctx", want: context.Canceled, path: "/locktest/cut off",
-				end: func(_ *locktest.World, _ *locktest.Client, _ held, cancel func()) { cancel() }},
+			{name: "ctx", want: context.Canceled, path: "/harness/cut off",
+				end: func(_ *harness.World, _ *harness.Client, _ held, cancel func()) { cancel() }},
 			{name: "release", want: coord.ErrReleased,
-				end: func(_ *locktest.World, _ *locktest.Client, h held, _ func()) { h.Release(bg) }},
+				end: func(_ *harness.World, _ *harness.Client, h held, _ func()) { h.Release(bg) }},
 			{name: "Close", want: coord.ErrClosed,
-				end: func(_ *locktest.World, c *locktest.Client, _ held, _ func()) { c.Close() }},
+				end: func(_ *harness.World, c *harness.Client, _ held, _ func()) { c.Close() }},
 			{name: "expiry", want: coord.ErrExpired,
-				end: func(w *locktest.World, c *locktest.Client, _ held, _ func()) { w.Expire(c) }},
+				end: func(w *harness.World, c *harness.Client, _ held, _ func()) { w.Expire(c) }},
 			{name: "deletion", want: coord.ErrDeleted,
-				end: func(w *locktest.World, c *locktest.Client, h held, _ func()) {
+				end: func(w *harness.World, c *harness.Client, h held, _ func()) {
 					for _, node := range []string{h.node(), w.Dir, w.Dir + "/self"} { // of an Unqueued the second is what is followed, of a member the third
 						_ = w.Op().Delete(node, -1)
 					}
 				}},
 			{name: "a bad path", want: coord.ErrInvalidPath, path: "/a//b"},
-			{name: "a refusal to create", want: zk.ErrNoAuth, path: "/locktest/hidden/x"},
+			{name: "a refusal to create", want: zk.ErrNoAuth, path: "/harness/hidden/x"},
 			{name: "a refusal to read", want: zk.ErrNoAuth, opts: coord.Options{ACL: hidden}},
 		} {
 			if r.name == "Group.Keep" && (x.want == coord.ErrExpired || x.want == coord.ErrDeleted) {
 				continue // it goes on
 			}
 			t.Run(r.name+"/"+x.name, func(t *testing.T) {
-				locktest.InBubble(t, locktest.Subject{}, func(w *locktest.World) {
+				harness.Bubble(t, func(w *harness.World) {
 					plant(w)
-					c := w.Dial([]string{"coordtest:2181"}, &x.opts)
+					c := w.Dial(nil, &x.opts)
 					ctx, cancel := context.WithCancel(bg)
 					defer cancel()
 					if x.path == "" {
@@ -147,7 +146,7 @@ func TestHoldsEndWithOneError(t *testing.T) {
 						defer c.Link.Cut()()
 					}
 					h := r.seek(ctx, c.Client, x.path)
-					synctest.Wait()
+					w.Rest()
 					if x.end != nil {
 						x.end(w, c, h, cancel)
 					}
@@ -168,20 +167,16 @@ func ended(h held) <-chan struct{} {
 }
 
 // plant makes a znode in which nobody may read or create.
-func plant(w *locktest.World) {
+func plant(w *harness.World) {
 	w.Helper()
-	_, err := w.Op().Create("/locktest", nil, 0, zk.WorldACL(zk.PermAll))
-	if err == nil {
-		_, err = w.Op().Create("/locktest/hidden", nil, 0, zk.WorldACL(zk.PermAdmin))
-	}
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.Create("/harness", "")
+	_, err := w.Op().Create("/harness/hidden", nil, 0, zk.WorldACL(zk.PermAdmin))
+	w.Must(err)
 }
 
 // once checks that err is want, and that one error on the way there names an
 // operation.
-func once(w *locktest.World, err, want error) {
+func once(w *harness.World, err, want error) {
 	w.Helper()
 	n := 0
 	for at := err; at != nil; at = errors.Unwrap(at) {
