@@ -147,6 +147,42 @@ var plots = []struct {
 			}
 		}
 	}},
+	{"stores, again, and deletes, twice", func(w *world, _ *tally) {
+		v := config.New(w.c, "/a/v", numbers)
+		written := func(want string, u config.Update[int], err error) {
+			_, stat, _ := w.op.Get("/a/v")
+			switch {
+			case err != nil && !errors.Is(err, coord.ErrExpired):
+				w.Errorf("unexpected: %v", err)
+			case err == nil && w.Get("/a/v") != want:
+				w.Errorf("stored %s, want %s", w.Get("/a/v"), want)
+			case err == nil && want != "nothing" && (u.Version != stat.Version || u.Mzxid != stat.Mzxid):
+				w.Errorf("returned %+v, stored is %+v", u, stat)
+			}
+		}
+		for range 2 {
+			u, err := v.Store(bg, 1)
+			written("1", u, err)
+			u, err = v.Store(bg, 2)
+			written("2", u, err)
+			written("nothing", config.Update[int]{}, v.Delete(bg))
+		}
+	}},
+	{"reads all of what others publish", func(w *world, _ *tally) {
+		other, tree := w.Client(harness.Long).Client, config.NewTree(w.c, "/app", numbers)
+		for gen := range 3 {
+			if gen > 0 {
+				publish(w, other, gen)
+			}
+			now, err := tree.Read(bg)
+			w.Must(err)
+			whole(w, now)
+			if got := now.Keys["a"].Value; got != gen {
+				w.Errorf("read generation %d of %d", got, gen)
+			}
+		}
+		w.Must(other.Close())
+	}},
 }
 
 // converges waits until s shows the number that is stored at path.

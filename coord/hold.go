@@ -76,7 +76,9 @@ func (h *Hold) Done() <-chan struct{} { return h.done }
 // Err returns nil while h is sought or held, and then the one cause why it no
 // longer is: an [*Error] around [ErrReleased], [ErrExpired], [ErrDeleted],
 // [ErrRevoked], [ErrLocked], [ErrExhausted], [ErrClosed], the cause of the ctx
-// that ended while h was sought, or the ensemble's refusal. Servers that turn the
+// that ended while h was sought, or the ensemble's refusal. Its Op is "lost" if h
+// was held and is lost, "release" if it was released, and otherwise what was asked
+// for, such as "acquire". Servers that turn the
 // client away do not end h, for another may serve it, or the same one later; but
 // if h ends meanwhile without having been held, Err says what they say.
 //
@@ -120,7 +122,8 @@ func (h *Hold) Until() time.Time {
 // when h is lost or released, or is over without having been held. It lives as
 // long as parent and h do: call it once for each piece of work.
 func (h *Hold) Context(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(context.WithValue(parent, workOf{h}, true))
+	outer, _ := parent.Value(contextKey{h.c, h.path}).(*enclosing)
+	ctx, cancel := context.WithCancelCause(context.WithValue(parent, contextKey{h.c, h.path}, &enclosing{h, outer}))
 	if h.work.Err() != nil {
 		cancel(context.Cause(h.work))
 		return ctx
@@ -130,12 +133,29 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	return ctx
 }
 
-// workOf is the key by which the contexts of a Hold are known.
-type workOf struct{ h *Hold }
+// A contextKey is the key by which a context of a Hold tells what it is for.
+type contextKey struct {
+	c    *Client
+	path string
+}
 
-// Covers reports whether ctx comes from h's [Hold.Context]: whether what is done
-// with it is done on the ground of h.
-func (h *Hold) Covers(ctx context.Context) bool { return ctx.Value(workOf{h}) != nil }
+// enclosing are the Holds on one path from whose Context a context comes, the
+// innermost first.
+type enclosing struct {
+	h     *Hold
+	outer *enclosing
+}
+
+// Nested reports whether ctx comes from the [Hold.Context] of a Hold of c on path
+// that is not over. A recipe whose holds exclude each other refuses what is asked for
+// with such a ctx, instead of letting the caller wait for itself.
+func (c *Client) Nested(ctx context.Context, path string) bool {
+	in, _ := ctx.Value(contextKey{c, path}).(*enclosing)
+	for in != nil && in.h.Err() != nil {
+		in = in.outer
+	}
+	return in != nil
+}
 
 // Token returns the fencing token of h, zero until h is acquired.
 func (h *Hold) Token() Token {
@@ -205,24 +225,21 @@ func (h *Hold) end(cause error) error {
 	if h.err != nil {
 		return h.err
 	}
+	op := h.op
+	switch {
+	case cause == ErrReleased:
+		op = "release"
+	case h.session != nil:
+		op = "lost"
+	}
 	if h.session == nil {
 		cause = h.c.because(cause)
 	}
-	h.err = &Error{h.op, h.path, cause}
+	h.err = &Error{op, h.path, cause}
 	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows
 	if h.session != nil && cause != ErrReleased {
 		close(h.lost)
 	}
 	h.c.report.ended(h, cause)
 	return h.err
-}
-
-// granted reports whether h has been acquired. It is called with h.mu held.
-func (h *Hold) granted() bool {
-	select {
-	case <-h.acquired:
-		return true
-	default:
-		return false
-	}
 }

@@ -126,9 +126,16 @@ func TestHoldEnds(t *testing.T) {
 					t.Errorf("acquired %v, lost %v; want %v, %v", isClosed(h.Acquired()), isClosed(h.Lost()), tt.acquired, tt.lost)
 				}
 				err := h.Err()
+				op := "take"
+				switch {
+				case tt.lost:
+					op = "lost"
+				case tt.want == coord.ErrReleased:
+					op = "release"
+				}
 				var e *coord.Error
-				if !errors.Is(err, tt.want) || !errors.As(err, &e) || e.Op != "take" || e.Path != "/lock" {
-					t.Errorf("Err = %#v, want an *Error of take /lock: %v", err, tt.want)
+				if !errors.Is(err, tt.want) || !errors.As(err, &e) || e.Op != op || e.Path != "/lock" {
+					t.Errorf("Err = %#v, want an *Error of %s /lock: %v", err, op, tt.want)
 				}
 				for _, other := range []error{coord.ErrReleased, coord.ErrExpired, coord.ErrClosed, coord.ErrDeleted, coord.ErrLocked, coord.ErrRevoked, coord.ErrExhausted} {
 					if errors.Is(err, other) != (other == tt.want) {

@@ -61,6 +61,18 @@ func (k *Keeper) Context() context.Context { return k.h.work }
 // Released returns a channel that is closed when the owner asks for release.
 func (k *Keeper) Released() <-chan struct{} { return k.h.release }
 
+// Await waits for a session that is connected, like [Kit.Await], for as long as the
+// Hold is sought: until ctx, which bounds the seeking, ends, or the Hold does.
+func (k *Keeper) Await(ctx context.Context) (*Session, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(k.Context(), func() { stop(ErrReleased) })()
+	return k.h.c.Await(ctx)
+}
+
 // Acquired says that the Hold is held in session s, where its Guard is to check the
 // znode at the path node. That must be of this session, be gone before anybody else
 // can hold the same, and have a name that is used once: a name alone does not tell
@@ -106,7 +118,7 @@ func (k *Keeper) Moved(node string) {
 func (k *Keeper) GiveUp(cause error) bool {
 	k.h.mu.Lock()
 	defer k.h.mu.Unlock()
-	if k.h.err == nil && k.h.granted() {
+	if k.h.err == nil && k.h.session != nil {
 		return false
 	}
 	k.h.end(cause)

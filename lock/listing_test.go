@@ -30,14 +30,14 @@ func (w place) labelled(c *locktest.Client, label string, n int) *coord.Hold {
 }
 
 // contenders lists them as c sees them.
-func (w place) contenders(c *locktest.Client) []lock.Contender {
+func (w place) contenders(c *locktest.Client) []coord.Contender {
 	w.Helper()
 	all, err := lock.New(c.Client, w.Dir).Contenders(bg)
 	w.Must(err)
 	return all
 }
 
-func labels(all []lock.Contender) string {
+func labels(all []coord.Contender) string {
 	var names []string
 	for _, c := range all {
 		names = append(names, c.Label)
@@ -45,7 +45,7 @@ func labels(all []lock.Contender) string {
 	return strings.Join(names, " ")
 }
 
-func revocations(all []lock.Contender) string {
+func revocations(all []coord.Contender) string {
 	var names []string
 	for _, c := range all {
 		name := c.Label
@@ -188,11 +188,11 @@ var listings = []scenario{
 	}},
 	{"a contender that is revoked is listed as such, with its label as far as that is known (R39)", func(w place) {
 		a, b, early, late := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
-		shows := func(watch *event.Stream[[]lock.Contender], want string) {
+		shows := func(watch *event.Stream[coord.Queue], want string) {
 			w.Helper()
 			w.Eventually(want, func() bool {
-				all, _ := watch.Latest()
-				return revocations(all) == want
+				q, _ := watch.Latest()
+				return revocations(q.Contenders) == want && !q.Suspended
 			})
 		}
 		ctx, cancel := context.WithCancel(bg)
@@ -276,12 +276,13 @@ var listings = []scenario{
 		shows := func(want ...string) {
 			w.Helper()
 			w.Eventually(strings.Join(want, " ")+" in the watch", func() bool {
-				all, any := watch.Latest()
-				return any && labels(all) == strings.Join(want, " ")
+				q, any := watch.Latest()
+				return any && labels(q.Contenders) == strings.Join(want, " ") && !q.Suspended
 			})
-			all, _ := watch.Latest()
+			q, _ := watch.Latest()
+			all := q.Contenders
 			nodes := w.Children()
-			if !slices.EqualFunc(all, nodes, func(c lock.Contender, node string) bool { return c.Node == node }) {
+			if !slices.EqualFunc(all, nodes, func(c coord.Contender, node string) bool { return c.Node == node }) {
 				w.Errorf("watch shows %+v, children are %q", all, nodes)
 			}
 		}

@@ -353,21 +353,27 @@ var claims = []scenario{
 		a, b := w.Client(T), w.Client(T)
 		u := lock.NewUnqueued(a.Client, w.Dir, lock.Label("ada"))
 		look := lock.NewUnqueued(b.Client, w.Dir)
-		if who, held, err := look.Holder(bg); held || err != nil || who != (lock.Contender{}) {
+		if who, held, err := look.Holder(bg); held || err != nil || who != (coord.Contender{}) {
 			w.Errorf("holder %+v, %v, %v", who, held, err)
 		}
 		ctx, cancel := context.WithCancel(bg)
 		news := look.Watch(ctx)
-		next := func() lock.Contender {
+		next := func() (who coord.Contender) {
+			w.Helper()
 			select {
-			case who := <-news.Updates():
+			case q := <-news.Updates():
+				if q.Suspended || len(q.Contenders) > 1 {
+					w.Errorf("news %+v", q)
+				}
+				for _, who = range q.Contenders {
+				}
 				return who
 			case <-time.After(time.Minute):
 				w.Fatal("no news")
 				panic("unreachable")
 			}
 		}
-		if who := next(); who != (lock.Contender{}) {
+		if who := next(); who != (coord.Contender{}) {
 			w.Errorf("at first %+v", who)
 		}
 		h := u.Acquire(bg)
@@ -380,7 +386,7 @@ var claims = []scenario{
 			w.Errorf("holder %+v, %v, %v", now, held, err)
 		}
 		w.Must(h.Release(bg))
-		if who := next(); who != (lock.Contender{}) {
+		if who := next(); who != (coord.Contender{}) {
 			w.Errorf("at last %+v", who)
 		}
 		cancel()
@@ -399,11 +405,11 @@ var claims = []scenario{
 		before := look.Watch(ctx)
 		h := lock.NewUnqueued(a.Client, w.Dir, lock.Label("ada")).Acquire(bg)
 		w.Grant(h)
-		shows := func(news *event.Stream[lock.Contender], revoked bool) {
+		shows := func(news *event.Stream[coord.Queue], revoked bool) {
 			w.Helper()
 			w.Eventually("who holds", func() bool {
-				who, _ := news.Latest()
-				return who.Label == "ada" && who.Revoked == revoked && who.Token == h.Token()
+				q, _ := news.Latest()
+				return len(q.Contenders) == 1 && q.Contenders[0].Label == "ada" && q.Contenders[0].Revoked == revoked && q.Contenders[0].Token == h.Token()
 			})
 		}
 		shows(before, false)

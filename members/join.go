@@ -45,9 +45,7 @@ func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
 		if err := errors.Join(g.check(m.ID), g.checkData(m.ID, m.Data)); err != nil {
 			return err
 		}
-		ctx, stop := until(ctx, k.Context())
-		defer stop()
-		release, err := g.reserve(ctx, m.ID, k.Context().Done())
+		release, err := g.reserve(ctx, m.ID, k.Context())
 		if err != nil {
 			return err
 		}
@@ -58,7 +56,7 @@ func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
 
 // claim makes c, of the ID, in the present session, and returns the cause of its end.
 func (g *Group) claim(ctx context.Context, k *coord.Keeper, c claim.Claim, id string) error {
-	s, err := g.c.Kit().Await(ctx)
+	s, err := k.Await(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,11 +73,4 @@ func taken(session int64) error {
 		return fmt.Errorf("%w: the znode belongs to no session", ErrTaken)
 	}
 	return fmt.Errorf("%w by session %#x; if that is of an earlier run of this program, until it expires", ErrTaken, session)
-}
-
-// until returns a copy of ctx that ends, with its cause, when other ends, too.
-func until(ctx, other context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
-	return ctx, func() { stop(); cancel(nil) }
 }

@@ -69,9 +69,7 @@ func (g *Group) Keep(ctx context.Context, m Member) *Membership {
 
 // keep keeps the member in until leaving ends, and returns the cause of the end.
 func (ms *Membership) keep(ctx, leaving context.Context, p event.Publisher[Status]) error {
-	ctx, stop := until(ctx, leaving)
-	defer stop()
-	release, err := ms.g.reserve(ctx, ms.id, leaving.Done())
+	release, err := ms.g.reserve(ctx, ms.id, leaving)
 	if err != nil {
 		return err
 	}
@@ -105,7 +103,7 @@ func (ms *Membership) keep(ctx, leaving context.Context, p event.Publisher[Statu
 			if time.Since(began) > time.Minute {
 				pause.Reset()
 			}
-			pause.Wait(ctx.Done(), nil)
+			pause.Wait(ctx.Done(), leaving.Done())
 		default:
 			return err
 		}

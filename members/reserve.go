@@ -8,7 +8,7 @@ import (
 // A reservation is the right of one Hold or Membership, among those of its client, to
 // an ID. ZooKeeper cannot tell them apart, since they share a session.
 type reservation struct {
-	leaving <-chan struct{} // closed when its owner is about to give it back
+	leaving context.Context // ends when its owner is about to give it back
 	left    chan struct{}   // closed when it has been given back
 }
 
@@ -16,9 +16,10 @@ type reservation struct {
 // of the member's znode.
 type reservationKey string
 
-// reserve reserves id until release is called, for an owner that has closed leaving
-// before that. If the ID is reserved by one that is leaving, reserve waits for that.
-func (g *Group) reserve(ctx context.Context, id string, leaving <-chan struct{}) (release func(), err error) {
+// reserve reserves id until release is called, for an owner whose context leaving ends
+// before that. If the ID is reserved for one that is leaving, reserve waits until it has
+// left, or ctx or the owner's leaving ends.
+func (g *Group) reserve(ctx context.Context, id string, leaving context.Context) (release func(), err error) {
 	all, key := g.c.Kit().Values(), reservationKey(g.path(id))
 	ours := &reservation{leaving, make(chan struct{})}
 	for {
@@ -27,15 +28,15 @@ func (g *Group) reserve(ctx context.Context, id string, leaving <-chan struct{})
 			return func() { all.Delete(key); close(ours.left) }, nil
 		}
 		other := there.(*reservation)
-		select {
-		case <-other.leaving:
-		default:
+		if other.leaving.Err() == nil {
 			return nil, fmt.Errorf("%w by this client itself", ErrTaken)
 		}
 		select {
 		case <-other.left:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		case <-leaving.Done():
+			return nil, context.Cause(leaving)
 		}
 	}
 }

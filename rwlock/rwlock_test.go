@@ -472,9 +472,9 @@ var tests = []struct {
 			var got []string
 			w.Eventually(strings.Join(want, ", "), func() bool {
 				select {
-				case all := <-line.Updates():
+				case q := <-line.Updates():
 					got = nil
-					for _, c := range all {
+					for _, c := range q.Contenders {
 						got = append(got, c.Label+map[bool]string{true: " reads", false: " writes"}[c.Reads]+
 							map[bool]string{true: ", revoked"}[c.Revoked])
 					}

@@ -61,9 +61,9 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 			acquired, over, stop = nil, nil, ctx.Done()
 			c.story.acquired(c.name, hold.Token())
 			working.Go(func() { c.work(hold.Context(ctx), hold) })
-		case line := <-queue.Updates():
+		case q := <-queue.Updates():
 			was := behind
-			behind = before(line, c.name)
+			behind = before(q.Contenders, c.name)
 			if acquired != nil && behind != "" && behind != was {
 				c.say(waits, "behind %s", behind)
 			}
@@ -109,7 +109,7 @@ func setting(c *coord.Client) *config.Value[int] {
 }
 
 // before returns the label of the contender before name, or "".
-func before(line []lock.Contender, name string) string {
+func before(line []coord.Contender, name string) string {
 	for i, who := range line {
 		if who.Label == name && i > 0 {
 			return line[i-1].Label

@@ -20,7 +20,7 @@ var floors = [][]string{
 	{"event"},
 	{"internal/watch"},
 	{"coord"},
-	{"internal/claim", "internal/oldclaim", "internal/subtree"},
+	{"internal/claim", "internal/subtree"},
 	{"internal/queue"},
 	{"internal/unqueued"},
 	{"config", "lock", "members", "rwlock"},

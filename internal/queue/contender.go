@@ -11,13 +11,13 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A Entry is what a contender asks for.
+// An Entry is what a contender enters the queue with.
 type Entry struct {
 	Op    string // for errors
 	Dir   string // the queue's directory
 	Label string // what the others see of the contender
+	Mode  Mode   // what it asks for
 	Try   bool   // leave rather than wait
-	mode  mode
 }
 
 // Revocation is what Curator writes into the znode of a holder that shall give
@@ -28,18 +28,18 @@ const Revocation = "__REVOKE__"
 // the label of the contender before it.
 const maxLabel = 1024
 
-// check reports what is wrong with w.
-func (w Entry) check() error {
-	switch err := coord.CheckPath(w.Dir); {
+// check reports what is wrong with e.
+func (e Entry) check() error {
+	switch err := coord.CheckPath(e.Dir); {
 	case err != nil:
 		return err
-	case w.Dir == "/":
-		return fmt.Errorf("%w %q: a lock needs a directory of its own", coord.ErrInvalidPath, w.Dir)
+	case e.Dir == "/":
+		return fmt.Errorf("%w %q: a lock needs a directory of its own", coord.ErrInvalidPath, e.Dir)
 	}
-	return CheckLabel(w.Label)
+	return CheckLabel(e.Label)
 }
 
-// CheckLabel reports why label can not be what a contender shows.
+// CheckLabel reports why label cannot be what a contender shows.
 func CheckLabel(label string) error {
 	switch {
 	case len(label) > maxLabel:
@@ -51,36 +51,35 @@ func CheckLabel(label string) error {
 }
 
 // Enter takes a contender into the queue and returns at once. The Hold is held
-// when everyone is gone who was there before. ctx governs the waiting: when it
+// when all those before it that block it are gone. ctx bounds the waiting: if it
 // ends before, the contender leaves.
-func Enter(ctx context.Context, c *coord.Client, w Entry) *coord.Hold { return enter(ctx, c, w, nil) }
-
-// enter does what Enter says, and what those want who send to downgrades.
-func enter(ctx context.Context, c *coord.Client, w Entry, downgrades <-chan chan<- error) *coord.Hold {
-	return coord.NewHold(ctx, c, w.Op, w.Dir, func(k *coord.Keeper) error {
-		if err := w.check(); err != nil {
+func Enter(ctx context.Context, c *coord.Client, e Entry) *coord.Hold {
+	var downgrades chan chan<- error
+	if e.Mode == Write {
+		downgrades = make(chan chan<- error)
+	}
+	h := coord.NewHold(ctx, c, e.Op, e.Dir, func(k *coord.Keeper) error {
+		if err := e.check(); err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		sought, stop := context.WithCancelCause(ctx)
-		defer context.AfterFunc(k.Context(), func() { stop(coord.ErrReleased) })()
-		s, err := c.Await(sought)
-		stop(nil)
+		s, err := k.Await(ctx)
 		if err != nil {
 			return err
 		}
-		d := &driver{Entry: w, c: c, s: s, k: k, downgrades: downgrades}
+		d := &driver{Entry: e, c: c, s: s, k: k, downgrades: downgrades}
 		d.m = machine{
 			id:     newID(),
-			mode:   w.mode,
-			try:    w.Try,
+			mode:   e.Mode,
+			try:    e.Try,
 			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
 		}
-		defer Claim(c, w.Dir, d.m.id, k)()
+		defer NewStake(c, e.Dir, d.m.id, k)()
 		return d.run(ctx)
 	})
+	if downgrades != nil {
+		writer{e.Dir, downgrades}.register(c, h)
+	}
+	return h
 }
 
 // A driver feeds one machine with what happens, and does what it says. One
@@ -99,7 +98,7 @@ type driver struct {
 	granted bool         // the Hold is held
 	proven  <-chan error // says that the session is proven, while the grant waits for that
 
-	downgrades        <-chan chan<- error // of those who want a downgrade, and where to answer them
+	downgrades        <-chan chan<- error // requests for a downgrade: where to answer them
 	awaitingDowngrade []chan<- error      // the answers that are due when it is done
 }
 
@@ -129,7 +128,7 @@ func (d *driver) run(sought context.Context) error {
 			in = input{kind: quit, err: errors.Unwrap(d.self.Err())}
 		case <-d.ahead.done():
 			d.ahead.over = true
-			if !d.ahead.dir && errors.Is(d.ahead.Err(), zk.ErrNoAuth) {
+			if !d.ahead.inDir && errors.Is(d.ahead.Err(), zk.ErrNoAuth) {
 				d.ahead = d.watchDir(d.ahead.node)
 				continue
 			}

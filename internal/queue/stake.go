@@ -35,8 +35,8 @@ func stakesOf(c *coord.Client) *stakes {
 	return all.(*stakes)
 }
 
-// Claim notes a Hold of c at path, until end is called.
-func Claim(c *coord.Client, path, id string, k *coord.Keeper) (end func()) {
+// NewStake notes a Hold of c at path, until end is called.
+func NewStake(c *coord.Client, path, id string, k *coord.Keeper) (end func()) {
 	all := stakesOf(c)
 	mine := &Stake{id, k, make(chan struct{})}
 	all.mu.Lock()
