@@ -62,13 +62,16 @@ func (s source) Request(f func(watch.Conn) error) error {
 // sessions before. Within a session the servers do so by themselves: none that is
 // behind what the client has seen takes it over. A new session they open anywhere.
 func (s *Session) catchUp() error {
-	if s.first || s.caughtUp.Load() {
+	s.c.mu.Lock()
+	synced := s.isFirst || s.synced
+	s.c.mu.Unlock()
+	if synced {
 		return nil
 	}
 	_, err := Call(s.c.life, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
-	if err == nil {
-		s.caughtUp.Store(true)
-	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.synced = s.synced || err == nil
 	return err
 }
 

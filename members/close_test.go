@@ -51,7 +51,11 @@ func TestCloseEndsAll(t *testing.T) {
 				begin(2)
 				for i, h := range holds {
 					w.wait("done", h.Done())
-					w.wants(h.Err(), coord.ErrClosed, "join", fmt.Sprint(dir, "/self", i))
+					op := "join"
+					if h.Token() != 0 {
+						op = "lost"
+					}
+					w.wants(h.Err(), coord.ErrClosed, op, fmt.Sprint(dir, "/self", i))
 				}
 				for _, m := range kept {
 					w.wait("done", m.Done())

@@ -45,7 +45,7 @@ func (w *place) refuses(h *coord.Hold) {
 // releasing begins to release h, a hold of c, and has what c asks for arrive only when
 // heal is called.
 func (w *place) releasing(c *coord.Client, h *coord.Hold) (heal func(), released <-chan error) {
-	heal = w.Stall(c, coordtest.ToServer)
+	heal = w.Fake.Stall(c, coordtest.ToServer)
 	back := make(chan error, 1)
 	go func() { back <- h.Release(bg) }()
 	synctest.Wait()
@@ -56,7 +56,7 @@ func (w *place) releasing(c *coord.Client, h *coord.Hold) (heal func(), released
 func (w *place) count(c *coord.Client) (asked func() []string) {
 	synctest.Wait() // until what was asked before has passed the link
 	var ops []string
-	w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+	w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 		if f.Dir == coordtest.ToServer && f.N > 0 && f.Op != "sync" && f.Op != "check" {
 			ops = append(ops, f.Op)
 		}
@@ -137,7 +137,7 @@ func TestOperatorDeletes(t *testing.T) {
 
 		h = w.join(c, "self", "")
 		w.must(w.op().Delete(h.Guard().Path, -1))
-		w.Reap() // the directory, too
+		w.Fake.Reap() // the directory, too
 		w.refuses(h)
 		w.must(h.Release(bg))
 		if got := w.truth(); got != "" {
@@ -149,7 +149,7 @@ func TestOperatorDeletes(t *testing.T) {
 		asked := w.count(c)
 		w.must(w.op().Delete(dir+"/self", -1))
 		w.wait("end", h.Done())
-		w.wants(h.Err(), coord.ErrDeleted, "join", dir+"/self")
+		w.wants(h.Err(), coord.ErrDeleted, "lost", dir+"/self")
 		w.refuses(h)
 		if got := asked(); !slices.Equal(got, []string{"delete"}) {
 			w.Errorf("one who knows that it is out asks for %q", got)
@@ -190,7 +190,7 @@ func TestLateLeaving(t *testing.T) {
 					heal, released := w.releasing(c, h)
 					w.must(w.op().Delete(dir+"/self", -1))
 					frames := 0
-					w.LinkOf(other).OnFrame(func(f coordtest.Frame) coordtest.Action {
+					w.Fake.LinkOf(other).OnFrame(func(f coordtest.Frame) coordtest.Action {
 						if f.N > 0 {
 							if frames++; frames == n+1 {
 								heal()
