@@ -52,8 +52,10 @@ func TestCloseEndsAll(t *testing.T) {
 				for i, h := range holds {
 					w.wait("done", h.Done())
 					op := "join"
-					if h.Token() != 0 {
+					select {
+					case <-h.Lost(): // it was held
 						op = "lost"
+					default:
 					}
 					w.wants(h.Err(), coord.ErrClosed, op, fmt.Sprint(dir, "/self", i))
 				}
