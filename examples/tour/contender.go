@@ -94,7 +94,7 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 			return hold
 		case <-hold.Lost():
 			c.say(lost, "%s", why(hold.Err()))
-			working.Wait()                               // its context has ended
+			working.Wait() // its context has ended
 			return hold
 		}
 	}
