@@ -62,8 +62,8 @@ func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[
 	return k.c.Follow(ctx, path)
 }
 
-// ACL returns a copy of what guards the znodes that recipes create.
-func (k *Kit) ACL() []ACL { return slices.Clone(ourACL(k.c.opts.ACL)) }
+// ACL returns a copy of [Options].ACL, or of what stands for it.
+func (k *Kit) ACL() []ACL { return slices.Clone(k.c.opts.ACL) }
 
 // NewStream returns a stream on path, for which run publishes values, on a goroutine
 // that [Client.Close] waits for. The op names what is done, for errors. The ctx that
