@@ -144,17 +144,6 @@ type enclosing struct {
 	outer *enclosing
 }
 
-// Nested reports whether ctx comes from the [Hold.Context] of a Hold of c on path
-// that is not over. A recipe whose holds exclude each other refuses what is asked for
-// with such a ctx, instead of letting the caller wait for itself.
-func (c *Client) Nested(ctx context.Context, path string) bool {
-	in, _ := ctx.Value(contextKey{c, path}).(*enclosing)
-	for in != nil && in.h.Err() != nil {
-		in = in.outer
-	}
-	return in != nil
-}
-
 // Token returns the fencing token of h, zero until h is acquired.
 func (h *Hold) Token() Token {
 	h.mu.Lock()
