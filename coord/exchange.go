@@ -128,6 +128,9 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	if err != nil {
 		bad := slices.IndexFunc(answers, func(r zk.MultiResponse) bool { return r.Error != nil })
 		if bad >= 0 {
+			if ops[bad].hold != "" && errors.Is(err, ErrNoNode) {
+				err = ErrNotHeld
+			}
 			results[bad].Err = err
 		}
 		return results, err

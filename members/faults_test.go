@@ -77,7 +77,7 @@ var plots = []struct {
 	{"joins, an operator deletes the guard, and it releases", func(w *place, c exposed) []handle {
 		h := members.New(c.Client, dir).Join(bg, members.Member{ID: "self"})
 		if h.Wait() == nil {
-			_ = w.op().Delete(h.Guard().Path, -1)
+			_ = w.op().Delete(harness.Guard(h).Path, -1)
 			w.refuses(h)
 		}
 		w.must(h.Release(soon()))
@@ -217,7 +217,7 @@ func TestFaults(t *testing.T) {
 			w.Rest()
 			client.Exempt(func() {
 				time.Sleep(3 * term) // stalls are over, and so are sessions that were given up
-				if got := w.truth(); got != "still=" || !slices.Equal(w.guards(), []string{still.Guard().Path}) {
+				if got := w.truth(); got != "still=" || !slices.Equal(w.guards(), []string{harness.Guard(still).Path}) {
 					w.Errorf("left: %s %q", got, w.guards())
 				}
 				w.sees(good, "still=")

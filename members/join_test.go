@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -308,8 +309,8 @@ func TestChroot(t *testing.T) {
 					w.must(h.Wait())
 					if group == "/" { // what is beside it is not below the chroot
 						w.refuses(h)
-					} else if w.must(w.passes(h)); !strings.HasPrefix(h.Guard().Path, strings.ReplaceAll(root+group+"-guard/self/", "//", "/")) {
-						w.Errorf("the guard checks %s", h.Guard().Path)
+					} else if w.must(w.passes(h)); !strings.HasPrefix(harness.Guard(h).Path, strings.ReplaceAll(root+group+"-guard/self/", "//", "/")) {
+						w.Errorf("the guard checks %s", harness.Guard(h).Path)
 					}
 					w.must(h.Release(bg))
 				})

@@ -100,7 +100,7 @@ func join(c *coord.Client, dir string) (*coord.Hold, error) {
 }
 
 // its returns the znode that stands for h, for recipes with one only.
-func its(h *coord.Hold, _ string) string { return h.Guard().Path }
+func its(h *coord.Hold, _ string) string { return harness.Guard(h).Path }
 
 func member(_ *coord.Hold, dir string) string { return dir + "/self" }
 
@@ -159,7 +159,7 @@ func TestStaleGuard(t *testing.T) {
 					}
 					world.in(t, func(w *harness.World) {
 						passes := func(h *coord.Hold) error {
-							_, err := w.Op().Multi(h.Guard(), &zk.SetDataRequest{Path: "/", Version: -1})
+							_, err := w.Op().Multi(harness.Guard(h), &zk.SetDataRequest{Path: "/", Version: -1})
 							return err
 						}
 						var stale []*coord.Hold

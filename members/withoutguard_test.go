@@ -54,7 +54,7 @@ func TestWithoutGuard(t *testing.T) {
 						if data, _, err := w.Op().Get(node); err != nil || string(data) != "1" {
 							t.Errorf("there is %q, %v", data, err)
 						}
-						if _, err := w.Op().Multi(h.Guard()); tt.stays && err != nil || !tt.stays && !errors.Is(err, zk.ErrNoNode) {
+						if _, err := w.Op().Multi(harness.Guard(h)); tt.stays && err != nil || !tt.stays && !errors.Is(err, zk.ErrNoNode) {
 							t.Errorf("a guarded write: %v", err)
 						}
 						if err := h.Release(bg); tt.stays && !errors.Is(err, zk.ErrNoAuth) || !tt.stays && err != nil {
