@@ -41,12 +41,13 @@ func (s *Session) MakeDir(ctx context.Context, path string) error {
 
 // makeNode creates path unless it is there.
 func (s *Session) makeNode(ctx context.Context, path string) error {
-	_, err := Retry(ctx, s, func(conn *zk.Conn) (string, error) {
+	p := purpose{"create", s.c.relative(path)}
+	_, err := retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
 		return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.opts.ACL)
 	})
 	if errors.Is(err, ErrUnimplemented) {
 		// The server is too old for containers.
-		_, err = Retry(ctx, s, func(conn *zk.Conn) (string, error) {
+		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
 			return conn.Create(path, nil, 0, s.c.opts.ACL)
 		})
 	}
