@@ -14,6 +14,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // requested returns a Trace that notes all requests, and what it has noted.
@@ -44,7 +45,7 @@ func TestTraceOfRequests(t *testing.T) {
 		trace, said := requested()
 		l := w.line()
 		c := w.client(l, coord.Options{Trace: trace, Chroot: "/app"})
-		r := record(l)
+		r := harness.RecordLink(l)
 		s := c.Kit().Session()
 		of := func(op string) context.Context { return context.WithValue(bg, number{}, op) }
 		must(t, s.InDir(of("create"), "/a", func() error {
@@ -101,7 +102,7 @@ func TestTraceOfRequests(t *testing.T) {
 			"watch ",
 			"renew /a/b",
 		}
-		if out := r.requests(); !slices.Equal(got, want) || len(out) != len(got) {
+		if out := r.Requests(); !slices.Equal(got, want) || len(out) != len(got) {
 			t.Errorf("reported\n%s\nwent out\n%s", strings.Join(got, "\n"), strings.Join(out, "\n"))
 		}
 	})
@@ -128,7 +129,7 @@ func TestTraceOfLostRequests(t *testing.T) {
 		_, err = s.Set(bg, "/a", nil, -1)
 		must(t, err)
 		l.Cut()
-		w.await(c, coord.Suspended)
+		w.Await(c, coord.Suspended)
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
 		_, err = s.Get(ctx, "/a")

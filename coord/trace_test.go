@@ -124,7 +124,7 @@ func TestTraceIsExact(t *testing.T) {
 						}
 					case 8:
 						if rnd.IntN(3) == 0 {
-							w.Expire(clients[i].Session().ID())
+							w.Fake.Expire(clients[i].Session().ID())
 						}
 					default:
 						time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond)
@@ -266,7 +266,7 @@ func TestHooksUseTheClient(t *testing.T) {
 					c = w.client(w.line(), o)
 					acquire(t)
 					<-used
-					w.within(soon, "Close", func() { must(t, c.Close()) })
+					w.Within(soon, "Close", func() { must(t, c.Close()) })
 				})
 			})
 		}
