@@ -40,6 +40,19 @@ func (k *Kit) Retry(ctx context.Context, f func(*Session) error) error {
 	}
 }
 
+// CheckSize reports why a transaction of ops is more than a server takes, or is not
+// well formed: [Session.Multi] would refuse it with this error.
+func (k *Kit) CheckSize(ops ...Op) error {
+	requests := make([]any, len(ops))
+	for i, op := range ops {
+		var err error
+		if requests[i], err = op.request(k.c); err != nil {
+			return err
+		}
+	}
+	return CheckSize(requests...)
+}
+
 // Go runs f on a goroutine that [Client.Close] waits for, and reports whether it
 // does: if the client is closed, f is not run. The context that f is given ends when
 // the client is closed.
