@@ -68,63 +68,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return s.c.givenUp(ctx)
-	case <-s.life.Done():
+	case <-s.Done():
 		return s.Err()
-	}
-}
-
-// admit waits until a request may be made and counts it as made.
-func (s *Session) admit(ctx context.Context) error {
-	for {
-		if ctx.Err() != nil {
-			return s.c.givenUp(ctx)
-		}
-		s.mu.Lock()
-		up := s.up
-		s.mu.Unlock()
-		select {
-		case <-up:
-		case <-ctx.Done():
-			return s.c.givenUp(ctx)
-		case <-s.life.Done():
-			return s.Err()
-		}
-		select {
-		case s.slots <- struct{}{}:
-		case <-ctx.Done():
-			return s.c.givenUp(ctx)
-		case <-s.life.Done():
-			return s.Err()
-		}
-		s.mu.Lock()
-		err, ok := s.Err(), s.isUp
-		if err == nil && ok {
-			s.calls.Add(1)
-		}
-		s.mu.Unlock()
-		if err == nil && ok {
-			return nil
-		}
-		<-s.slots
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// dismiss counts a request as over, and draws the conclusions from its error.
-func (s *Session) dismiss(err error) {
-	<-s.slots
-	defer s.calls.Done()
-	s.conclude(err)
-}
-
-// conclude draws the conclusions from the error of a request.
-func (s *Session) conclude(err error) {
-	switch {
-	case errors.Is(err, zk.ErrSessionExpired):
-		s.c.over(s, errEnsemble)
-	case errors.Is(err, zk.ErrSessionMoved):
-		s.hangUp() // this connection is no longer the session's
 	}
 }

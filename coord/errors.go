@@ -39,6 +39,7 @@ var (
 	ErrNoAuth                  error = &refusal{"coord: access denied", zk.ErrNoAuth}
 	ErrAuthFailed              error = &refusal{"coord: authentication failed", zk.ErrAuthFailed}
 	ErrInvalidACL              error = &refusal{"coord: invalid access list", zk.ErrInvalidACL}
+	ErrNotHeld                 error = &refusal{"coord: not held", zk.ErrNoNode} // what the guard of a Hold says
 	ErrQuotaExceeded           error = &refusal{"coord: quota exceeded", nil}
 	ErrUnimplemented           error = &refusal{"coord: request unknown to the server", nil}
 )

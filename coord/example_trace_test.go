@@ -66,7 +66,7 @@ func ExampleTrace() {
 	fmt.Println("waited:", seconds)
 	// Output:
 	// true
-	// coord: session over true
+	// coord: session expired true
 	// held: 0
 	// lost: {"/reports/lock": 1}
 	// waited: {"1": 2}

@@ -42,7 +42,7 @@ func exchange[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error
 		return a.v, true, a.err
 	case <-ctx.Done():
 		err = s.c.givenUp(ctx)
-	case <-s.life.Done():
+	case <-s.Done():
 		err = s.Err()
 	}
 	select {
@@ -90,7 +90,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 		if err == nil || Refused(err) || errors.Is(err, errExited) {
 			return err
 		}
-		pause.Wait(ctx.Done(), s.life.Done())
+		pause.Wait(ctx.Done(), s.Done())
 		switch {
 		case ctx.Err() != nil:
 			return s.c.givenUp(ctx)
@@ -128,6 +128,9 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	if err != nil {
 		bad := slices.IndexFunc(answers, func(r zk.MultiResponse) bool { return r.Error != nil })
 		if bad >= 0 {
+			if ops[bad].hold != "" && errors.Is(err, ErrNoNode) {
+				err = ErrNotHeld
+			}
 			results[bad].Err = err
 		}
 		return results, err

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -146,17 +144,6 @@ type enclosing struct {
 	outer *enclosing
 }
 
-// Nested reports whether ctx comes from the [Hold.Context] of a Hold of c on path
-// that is not over. A recipe whose holds exclude each other refuses what is asked for
-// with such a ctx, instead of letting the caller wait for itself.
-func (c *Client) Nested(ctx context.Context, path string) bool {
-	in, _ := ctx.Value(contextKey{c, path}).(*enclosing)
-	for in != nil && in.h.Err() != nil {
-		in = in.outer
-	}
-	return in != nil
-}
-
 // Token returns the fencing token of h, zero until h is acquired.
 func (h *Hold) Token() Token {
 	h.mu.Lock()
@@ -164,22 +151,21 @@ func (h *Hold) Token() Token {
 	return h.token
 }
 
-// Guard returns a request to be put first in a Multi: the rest is then carried
-// out only while a znode exists that was made for h and has a name that was never
-// another's, that is, while nobody else can hold what h holds. Otherwise the Multi
-// and its first result have the error zk.ErrNoNode. Until h is acquired the guard
-// lets nothing pass.
+// Guard returns a condition for [Client.Txn]: the other ops are carried out only
+// while a znode exists that was made for h and has a name that was never another's,
+// that is, while nobody else can hold what h holds. Otherwise the transaction is
+// refused with [ErrNotHeld]. Until h is acquired the guard lets nothing pass.
 //
-// The Multi can be made on [Client.Conn], which does not know of contexts, or
-// through [Call] with [Client.Session]. Its paths are full ones.
-func (h *Hold) Guard() *zk.CheckVersionRequest {
+// Where it matters that the write is not late, this is all that is needed: it holds
+// even if the program stood still between the two.
+func (h *Hold) Guard() Op {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	node := h.node
 	if node == "" {
 		node = zkpath.Join(h.c.FullPath(h.path), "_c_not-held") // no recipe gives this name
 	}
-	return &zk.CheckVersionRequest{Path: node, Version: -1}
+	return Op{verb: toCheck, path: node, full: true, hold: h.path, version: -1}
 }
 
 // Release gives h up, held or not, and waits until its znode is gone. If ctx

@@ -215,7 +215,7 @@ func TestGuard(t *testing.T) {
 		l := w.line()
 		c, other := w.client(l, coord.Options{}), w.client(w.line(), coord.Options{})
 		write := func(c *coord.Client, h *coord.Hold, data string) error {
-			_, err := c.Conn().Multi(h.Guard(), &zk.SetDataRequest{Path: "/store", Data: []byte(data), Version: -1})
+			_, err := c.Txn(bg, h.Guard(), coord.OpSet("/store", []byte(data), -1))
 			return err
 		}
 		create(t, c, "/store", "", 0)

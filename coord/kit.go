@@ -75,6 +75,17 @@ func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[
 	return k.c.Follow(ctx, path)
 }
 
+// Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the
+// same client, that is not over. A recipe whose holds exclude each other refuses what
+// is asked for with such a ctx, instead of letting the caller wait for itself.
+func (k *Kit) Nested(ctx context.Context, path string) bool {
+	in, _ := ctx.Value(contextKey{k.c, path}).(*enclosing)
+	for in != nil && in.h.Err() != nil {
+		in = in.outer
+	}
+	return in != nil
+}
+
 // ACL returns a copy of what guards the znodes that recipes create.
 func (k *Kit) ACL() []ACL { return slices.Clone(ourACL(k.c.opts.ACL)) }
 

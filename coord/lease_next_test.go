@@ -7,6 +7,22 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
+// What a session timeout is divided into must fit: a heartbeat may be missed
+// before the server is given up, another server has its chance within the lease,
+// and the lease ends before 2T/3, the earliest moment at which an ensemble may
+// end the session.
+func TestSessionTimeout(t *testing.T) {
+	for _, T := range []time.Duration{minTimeout, 4 * time.Second, 10 * time.Second, 40 * time.Second, maxTimeout} {
+		c := sessionTimeout(T)
+		if c.lease() > T*2/3*97/100 || c.lease() < T*6/10 {
+			t.Errorf("T=%v: lease %v", T, c.lease())
+		}
+		if c.silence() < 2*c.heartbeat()-time.Nanosecond || c.silence()+2*c.handshake(0) >= c.lease() {
+			t.Errorf("T=%v: heartbeat %v, silence %v, handshake %v, lease %v", T, c.heartbeat(), c.silence(), c.handshake(0), c.lease())
+		}
+	}
+}
+
 // What is decided about a session's life, for a timeout of 24 s: heartbeats each 4 s,
 // silence 8 s, lease 15.36 s.
 func TestNext(t *testing.T) {

@@ -162,12 +162,11 @@ func (o Op) request(c *Client) (any, error) {
 	if o.verb == 0 {
 		return nil, &refusal{"coord: an Op that was not made by a function of this package", zk.ErrBadArguments}
 	}
-	full := o.path
+	full, err := o.path, error(nil)
 	if !o.full {
-		if err := checkTarget(o.path, o.mode); err != nil {
+		if full, err = c.target(o.path, o.mode); err != nil {
 			return nil, err
 		}
-		full = zkpath.Full(c.opts.Chroot, o.path)
 	}
 	switch o.verb {
 	case toCreate:
@@ -187,18 +186,22 @@ func (o Op) request(c *Client) (any, error) {
 	return &zk.CheckVersionRequest{Path: full, Version: o.version}, nil
 }
 
-// checkTarget reports why path cannot be written to; with the mode Sequential it
-// need not be complete.
-func checkTarget(path string, mode Mode) error {
-	if mode&Sequential != 0 && mode > 0 && strings.HasSuffix(path, "/") {
-		path += "0"
+// sequential reports whether a number is appended to the name.
+func (m Mode) sequential() bool { return m > 0 && m&Sequential != 0 }
+
+// target returns path as the ensemble knows it, or why it cannot be written to. If a
+// number will be appended, path may end with a slash.
+func (c *Client) target(path string, mode Mode) (full string, err error) {
+	if !mode.sequential() || !strings.HasSuffix(path, "/") {
+		return zkpath.Full(c.opts.Chroot, path), zkpath.Check(path)
 	}
-	return zkpath.Check(path)
+	// In the root of a chroot path is "/", and full must end with a slash as well.
+	return strings.TrimSuffix(zkpath.Full(c.opts.Chroot, path), "/") + "/", zkpath.Check(path + "0")
 }
 
 // acl returns the access list of a znode to be created, by default the client's.
 func (c *Client) acl(acl []ACL) []zk.ACL {
-	if acl == nil {
+	if len(acl) == 0 {
 		return c.opts.ACL
 	}
 	return zkACL(acl)

@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
@@ -29,24 +28,20 @@ func (c *Client) Session() *Session {
 // turn the client away; or if c is closed.
 func (c *Client) Await(ctx context.Context) (*Session, error) {
 	for {
-		s := c.Session()
-		s.mu.Lock()
-		up := s.up
-		s.mu.Unlock()
-		select {
-		case <-ctx.Done():
-		case <-s.life.Done():
-		case <-up:
-		}
-		// Of several that are ready the select takes any.
-		if ctx.Err() != nil {
+		c.mu.Lock()
+		s, state, changed := c.session, c.state, c.changed
+		c.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
 			return nil, c.givenUp(ctx)
-		}
-		switch err := s.Err(); {
-		case err == nil:
+		case state == Connected:
 			return s, nil
-		case errors.Is(err, ErrClosed):
-			return nil, err
+		case state == Closed:
+			return nil, s.Err()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
 		}
 	}
 }

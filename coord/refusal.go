@@ -62,13 +62,13 @@ func alerted(err error) bool {
 
 // explained says in words why nothing more could be read from a server, or
 // written to it, before it had welcomed the client.
-func (t *tap) explained(err error) error {
+func (t *tappedConn) explained(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errSilent
 	case !hungUp(err):
 		return err
-	case t.greeted:
+	case t.stage > dialled:
 		return fmt.Errorf("server granted a session and hung up: %w", err)
 	case t.s.c.opts.TLS == nil:
 		return fmt.Errorf("server hung up on the handshake: it expects TLS, perhaps, or has no quorum: %w", err)
@@ -126,7 +126,7 @@ func (e serverErrors) Unwrap() []error { return e }
 // because returns cause, for which a wait ends, with what the servers have said
 // that turn the client away at present, if any do.
 func (c *Client) because(cause error) error {
-	if why := c.ring.refusals(); len(why) > 0 && !errors.As(cause, new(turnedAway)) {
+	if why := c.servers.refusals(); len(why) > 0 && !errors.As(cause, new(turnedAway)) {
 		return turnedAway{cause, why}
 	}
 	return cause

@@ -96,7 +96,7 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 // answer was lost. So a sequential znode, of which there might then be two, is
 // refused: create it by [Session.Multi]. Without acl, [Options].ACL is used.
 func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mode, acl ...ACL) (string, error) {
-	if mode > 0 && mode&Sequential != 0 {
+	if mode.sequential() {
 		return "", &refusal{fmt.Sprintf("coord: mode %v in a request that may be repeated", mode), zk.ErrInvalidFlags}
 	}
 	create, err := s.c.createRequest(path, data, mode, acl)
@@ -155,14 +155,15 @@ func (s *Session) InDir(ctx context.Context, dir string, f func() error) error {
 
 // createRequest returns a request that creates a znode and returns its path.
 func (c *Client) createRequest(path string, data []byte, mode Mode, acl []ACL) (func(*zk.Conn) (string, error), error) {
-	if err := checkTarget(path, mode); err != nil {
+	full, err := c.target(path, mode)
+	if err != nil {
 		return nil, err
 	}
 	flags, ttl, err := mode.parse()
 	if err != nil {
 		return nil, err
 	}
-	full, data, list := zkpath.Full(c.opts.Chroot, path), bytes.Clone(data), c.acl(acl)
+	data, list := bytes.Clone(data), c.acl(acl)
 	if err := checkRequest(&zk.CreateTTLRequest{Path: full, Data: data, Acl: list, Ttl: int64(ttl / time.Millisecond)}); err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (c *Client) setRequest(path string, data []byte, version int32) (func(*zk.C
 	if err := zkpath.Check(path); err != nil {
 		return nil, err
 	}
-	full, data := zkpath.Full(c.opts.Chroot, path), bytes.Clone(data)
+	full, data := c.FullPath(path), bytes.Clone(data)
 	if err := checkRequest(&zk.SetDataRequest{Path: full, Data: data}); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type source struct{ c *Client }
 
 func (s source) Request(f func(watch.Conn) error) error {
 	session := s.c.Session()
-	err := session.catchUp()
+	err := session.catchUp(s.c.life)
 	if err == nil {
 		_, err = Call(s.c.life, session, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
 	}
@@ -61,14 +61,17 @@ func (s source) Request(f func(watch.Conn) error) error {
 // catchUp sees to it that what is read in s is no older than what was read in the
 // sessions before. Within a session the servers do so by themselves: none that is
 // behind what the client has seen takes it over. A new session they open anywhere.
-func (s *Session) catchUp() error {
-	if s.first || s.caughtUp.Load() {
+func (s *Session) catchUp(ctx context.Context) error {
+	s.c.mu.Lock()
+	synced := s.isFirst || s.synced
+	s.c.mu.Unlock()
+	if synced {
 		return nil
 	}
-	_, err := Call(s.c.life, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
-	if err == nil {
-		s.caughtUp.Store(true)
-	}
+	_, _, err := exchange(ctx, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.synced = s.synced || err == nil
 	return err
 }
 

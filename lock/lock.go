@@ -63,7 +63,7 @@ func New(c *coord.Client, dir string, opts ...Option) *Mutex {
 // A contender belongs to one session. If that ends before the lock is acquired, the
 // Hold ends with [coord.ErrExpired]; call Acquire again. [Mutex.Run] does.
 func (m *Mutex) Acquire(ctx context.Context) *coord.Hold {
-	if m.c.Nested(ctx, m.dir) {
+	if m.c.Kit().Nested(ctx, m.dir) {
 		return nested(ctx, m.c, m.dir)
 	}
 	return m.enter(ctx, "acquire", false)

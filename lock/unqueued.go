@@ -67,7 +67,7 @@ func NewUnqueued(c *coord.Client, path string, opts ...Option) *Unqueued {
 // ctx bounds the seeking and not the holding, as it does in [Mutex.Acquire], and a
 // contender belongs to one session, as it does there. The Hold must be released.
 func (u *Unqueued) Acquire(ctx context.Context) *coord.Hold {
-	if u.l.C.Nested(ctx, u.l.Path) {
+	if u.l.C.Kit().Nested(ctx, u.l.Path) {
 		return nested(ctx, u.l.C, u.l.Path)
 	}
 	return u.l.Acquire(ctx, "acquire", false)

@@ -39,7 +39,7 @@ func TestGuardStays(t *testing.T) {
 			_, err = w.Op().SetACL(w.Dir+"-guard", zk.WorldACL(zk.PermAll), -1)
 			w.Must(err)
 			last := w.Held(w.Client(T))
-			if _, err := w.Op().Multi(h.Guard()); !errors.Is(err, zk.ErrNoNode) {
+			if _, err := w.Op().Multi(harness.Guard(h)); !errors.Is(err, zk.ErrNoNode) {
 				t.Errorf("a stale holder's write: %v", err)
 			}
 			w.Must(last.Release(bg))

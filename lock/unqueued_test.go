@@ -16,6 +16,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/lock"
 )
@@ -184,7 +185,7 @@ var claims = []scenario{
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
-		stale := ha.Guard()
+		stale := harness.Guard(ha)
 		w.Expire(a)
 		w.Wait("lost", ha.Lost())
 		w.Wants(ha.Err(), coord.ErrExpired)
@@ -258,7 +259,7 @@ var claims = []scenario{
 		w.Wait("end of the hold", ha.Context(bg).Done())
 		w.Must(w.Op().Delete(w.Dir, -1))
 		w.Grant(hb)
-		guard := ha.Guard()
+		guard := harness.Guard(ha)
 		_, err := w.Op().Multi(guard)
 		w.Wants(err, zk.ErrNoNode)
 		heal()

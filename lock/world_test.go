@@ -110,7 +110,7 @@ func (w place) waits(ctx context.Context, c *locktest.Client, n int) *coord.Hold
 // write makes a guarded write with c.
 func (w place) write(c *locktest.Client, h *coord.Hold) error {
 	_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-		return conn.Multi(h.Guard(), &zk.SetDataRequest{Path: "/", Version: -1})
+		return conn.Multi(harness.Guard(h), &zk.SetDataRequest{Path: "/", Version: -1})
 	})
 	return err
 }

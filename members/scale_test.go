@@ -109,7 +109,7 @@ func TestScale(t *testing.T) {
 	dir := "/scale"
 	var clients []*coord.Client
 	for range homes {
-		clients = append(clients, dialReal(t, e.Servers(), &coord.Options{SessionTimeout: T}))
+		clients = append(clients, harness.Dial(t, e.Servers(), &coord.Options{SessionTimeout: T}))
 	}
 	name := func(i int) string { return fmt.Sprintf("member-%04d", i) }
 	payload := func(i, version int) []byte { return fmt.Appendf(nil, "%-100s", fmt.Sprint(i, " ", version)) }
@@ -142,7 +142,7 @@ func TestScale(t *testing.T) {
 	for range watching {
 		m := new(meter)
 		meters = append(meters, m)
-		watchers = append(watchers, dialReal(t, e.Servers(), &coord.Options{SessionTimeout: T, Dial: m.dial}))
+		watchers = append(watchers, harness.Dial(t, e.Servers(), &coord.Options{SessionTimeout: T, Dial: m.dial}))
 	}
 	read(meters)
 	empty := heap()

@@ -80,7 +80,7 @@ func New(c *coord.Client, dir string, opts ...Option) *RWMutex {
 // The tokens of those that read together are in no order. The token of a writer is
 // greater than those of all who held before.
 func (m *RWMutex) AcquireRead(ctx context.Context) *coord.Hold {
-	if m.c.Nested(ctx, m.dir) {
+	if m.c.Kit().Nested(ctx, m.dir) {
 		return m.refuse(ctx, "acquireread", ErrNested)
 	}
 	return m.enter(ctx, "acquireread", queue.Read, false)
@@ -113,7 +113,7 @@ func (m *RWMutex) TryAcquireWrite(ctx context.Context) *coord.Hold {
 }
 
 func (m *RWMutex) write(ctx context.Context, op string, try bool) *coord.Hold {
-	if m.c.Nested(ctx, m.dir) {
+	if m.c.Kit().Nested(ctx, m.dir) {
 		return m.refuse(ctx, op, ErrUpgrade)
 	}
 	return m.enter(ctx, op, queue.Write, try)

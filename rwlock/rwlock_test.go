@@ -204,7 +204,7 @@ var tests = []struct {
 	{"a downgrade keeps the place and the token, and moves the guard (R9)", func(w world) {
 		all := w.members(2)
 		h := w.queue("w", all, 0)[0]
-		token, before, guard := h.Token(), w.Children()[0], h.Guard()
+		token, before, guard := h.Token(), w.Children()[0], harness.Guard(h)
 		key := w.Dir + "-guarded"
 		_, err := w.Op().Create(key, nil, 0, zk.WorldACL(zk.PermAll))
 		w.Must(err)
@@ -222,7 +222,7 @@ var tests = []struct {
 			w.Errorf("token %d has become %d", token, h.Token())
 		}
 		w.Wants(write(guard), zk.ErrNoNode)
-		w.Must(write(h.Guard()))
+		w.Must(write(harness.Guard(h)))
 		w.Must(all[0].Downgrade(bg, h)) // it is one already
 		who, err := all[1].Contenders(bg)
 		w.Must(err)

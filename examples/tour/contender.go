@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
@@ -145,14 +143,14 @@ func (c *contender) write(ctx context.Context, hold *coord.Hold) error {
 }
 
 // writeReport writes to the report. The guard and the write are one transaction,
-// which fails with zk.ErrNoNode if someone else may have the lock. So it does no
+// which fails with coord.ErrNotHeld if someone else may have the lock. So it does no
 // harm to send it again when an answer was lost, as Retry does.
 func (c *contender) writeReport(ctx context.Context, hold *coord.Hold) error {
-	set := &zk.SetDataRequest{Path: c.client.FullPath(report), Data: []byte(c.name), Version: -1}
-	_, err := coord.Retry(ctx, c.client.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-		return conn.Multi(hold.Guard(), set)
+	session := c.client.Session()
+	return session.Retry(ctx, func() error {
+		_, err := session.Multi(ctx, hold.Guard(), coord.OpSet(report, []byte(c.name), -1))
+		return err
 	})
-	return err
 }
 
 // A store stands for a system outside of ZooKeeper, which no guard can reach. It

@@ -47,14 +47,19 @@ func (w *World) DialThrough(wrap func(net.Conn) net.Conn, servers []string, opts
 		o = *opts
 	}
 	c := &Client{timeout: o.SessionTimeout}
+	if w.Fake != nil && wrap == nil {
+		c.Client = w.Fake.Client(w, &o, servers...)
+		c.Link = w.Fake.LinkOf(c.Client)
+		return c
+	}
 	if w.Fake != nil {
-		c.Link = w.Fake.Link()
+		c.Link, servers = w.Fake.Link(), []string{"coordtest:2181"}
 	} else {
 		c.Link = coordtest.NewLink(nil)
 	}
 	w.Cleanup(c.Link.Close)
 	if servers == nil {
-		servers = w.servers()
+		servers = w.Real.Servers()
 	}
 	o.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := c.Link.Dial(ctx, network, addr)
@@ -82,13 +87,6 @@ func Dial(tb testing.TB, servers []string, opts *coord.Options) *coord.Client {
 	}
 	tb.Cleanup(func() { c.Close() })
 	return c
-}
-
-func (w *World) servers() []string {
-	if w.Real != nil {
-		return w.Real.Servers()
-	}
-	return []string{"coordtest:2181"}
 }
 
 // Exempt runs f. The frames of c that pass meanwhile meet no fault, and [Faults] does

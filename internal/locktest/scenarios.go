@@ -113,7 +113,7 @@ var basic = []scenario{
 		w.Must(err)
 		defer w.Op().Delete(key, -1)
 		write := func(c *Client, h *coord.Hold) error {
-			_, err := c.Conn().Multi(h.Guard(), &zk.SetDataRequest{Path: key, Version: -1})
+			_, err := c.Conn().Multi(harness.Guard(h), &zk.SetDataRequest{Path: key, Version: -1})
 			return err
 		}
 		late := w.Queued(bg, b, 2)

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // maxReads is how many labels are read at a time. More would only wait for the
@@ -31,12 +31,12 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 	if err := (Entry{Dir: dir}).check(); err != nil {
 		return nil, err
 	}
-	full := c.FullPath(dir)
-	names, err := coord.Read(ctx, c, func(conn *zk.Conn) ([]string, error) {
-		names, _, err := conn.Children(full)
-		return names, err
+	var names []string
+	err := c.Kit().Retry(ctx, func(s *coord.Session) (err error) {
+		names, _, err = s.Children(ctx, dir)
+		return err
 	})
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
@@ -46,16 +46,13 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 	g.SetLimit(maxReads)
 	for _, who := range inQueue {
 		g.Go(func() error {
-			n, err := get(ctx, c, full+"/"+who.name)
-			if err != nil {
-				if errors.Is(err, zk.ErrNoNode) {
-					return nil
-				}
+			n, err := get(ctx, c, zkpath.Join(dir, who.name))
+			if err != nil || !n.Exists {
 				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			read[who.name] = contenderOf(who, n.data, n.stat)
+			read[who.name] = contenderOf(who, n.Data, n.Stat)
 			return nil
 		})
 	}
@@ -71,32 +68,19 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 	return all, nil
 }
 
-// A readNode is what get reads.
-type readNode struct {
-	data []byte // none if they may not be read
-	stat *zk.Stat
-}
-
-// get reads the znode at a full path.
-func get(ctx context.Context, c *coord.Client, full string) (readNode, error) {
-	n, err := coord.Read(ctx, c, func(conn *zk.Conn) (readNode, error) {
-		data, stat, err := conn.Get(full)
-		return readNode{data, stat}, err
+// get reads the znode at path, without its data if they may not be read.
+func get(ctx context.Context, c *coord.Client, path string) (n coord.Node, err error) {
+	err = c.Kit().Retry(ctx, func(s *coord.Session) error {
+		if n, err = s.Get(ctx, path); errors.Is(err, coord.ErrNoAuth) {
+			n, err = s.Exists(ctx, path)
+		}
+		return err
 	})
-	if errors.Is(err, zk.ErrNoAuth) {
-		n, err = coord.Read(ctx, c, func(conn *zk.Conn) (readNode, error) {
-			ok, stat, err := conn.Exists(full)
-			if err == nil && !ok {
-				err = zk.ErrNoNode
-			}
-			return readNode{nil, stat}, err
-		})
-	}
 	return n, err
 }
 
 // contenderOf returns what others see of a contender.
-func contenderOf(c contender, data []byte, stat *zk.Stat) coord.Contender {
+func contenderOf(c contender, data []byte, stat coord.Stat) coord.Contender {
 	who := coord.Contender{
 		Label:   string(data),
 		Node:    c.name,

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 )
 
@@ -26,8 +24,8 @@ type writerKey struct{ h *coord.Hold }
 
 func (w writer) register(c *coord.Client, h *coord.Hold) {
 	key := writerKey{h}
-	c.Local().Store(key, w)
-	context.AfterFunc(h.Context(context.Background()), func() { c.Local().Delete(key) })
+	c.Kit().Values().Store(key, w)
+	context.AfterFunc(h.Context(context.Background()), func() { c.Kit().Values().Delete(key) })
 }
 
 // Downgrade turns h, a hold of dir for writing, into a read in the same place, and
@@ -44,7 +42,7 @@ func Downgrade(ctx context.Context, c *coord.Client, dir string, h *coord.Hold) 
 	default:
 		return ErrNotWriting
 	}
-	found, _ := c.Local().Load(writerKey{h})
+	found, _ := c.Kit().Values().Load(writerKey{h})
 	w, ok := found.(writer)
 	if !ok || w.dir != dir {
 		return cmp.Or(h.Err(), ErrNotWriting)
@@ -100,24 +98,17 @@ func (d *driver) answerDowngrades(in input) {
 // waits for the place comes in between. When it is done a second time it finds
 // the read there, or us gone.
 func (d *driver) replace(node string) input {
-	dir := d.c.FullPath(d.Dir)
 	reader := asRead(node)
-	ops := []any{
-		&zk.CreateRequest{
-			Path:  dir + "/" + reader,
-			Data:  []byte(d.Label),
-			Acl:   d.c.ACL(),
-			Flags: zk.FlagEphemeral,
-		},
-		&zk.DeleteRequest{Path: dir + "/" + node, Version: -1},
-	}
-	_, err := coord.Retry(context.Background(), d.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-		return coord.Transact(conn, ops...)
+	err := d.s.Retry(background, func() error {
+		_, err := d.s.Multi(background,
+			coord.OpCreate(d.path(reader), []byte(d.Label), coord.Ephemeral),
+			coord.OpDelete(d.path(node), -1))
+		return err
 	})
 	switch {
-	case err == nil, errors.Is(err, zk.ErrNodeExists):
+	case err == nil, errors.Is(err, coord.ErrNodeExists):
 		return input{kind: replaced, node: reader}
-	case errors.Is(err, zk.ErrNoNode):
+	case errors.Is(err, coord.ErrNoNode):
 		return input{kind: removed}
 	}
 	return input{kind: refused, err: err}

@@ -31,7 +31,7 @@ type stakes struct {
 type stakesKey struct{}
 
 func stakesOf(c *coord.Client) *stakes {
-	all, _ := c.Local().LoadOrStore(stakesKey{}, &stakes{at: make(map[string]map[*Stake]bool)})
+	all, _ := c.Kit().Values().LoadOrStore(stakesKey{}, &stakes{at: make(map[string]map[*Stake]bool)})
 	return all.(*stakes)
 }
 

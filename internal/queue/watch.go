@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/subtree"
@@ -46,14 +44,14 @@ func contenders(nodes []*subtree.Node, known []coord.Contender) []coord.Contende
 	byName := make(map[string]*subtree.Node)
 	var names []string
 	for _, n := range nodes {
-		if n.Err == nil || errors.Is(n.Err, zk.ErrNoAuth) {
+		if n.Err == nil || errors.Is(n.Err, coord.ErrNoAuth) {
 			byName[n.Name] = n
 			names = append(names, n.Name)
 		}
 	}
 	var all []coord.Contender
 	for _, c := range inOrder(names) {
-		now := contenderOf(c, byName[c.name].Data, &byName[c.name].Stat)
+		now := contenderOf(c, byName[c.name].Data, coord.Stat(byName[c.name].Stat))
 		if i := slices.IndexFunc(known, func(k coord.Contender) bool { return k.Node == now.Node }); now.Revoked && i >= 0 {
 			now.Label = known[i].Label
 		}

@@ -18,15 +18,15 @@ type watchedNode struct {
 
 // watch watches a node of the queue.
 func (d *driver) watch(node string) *watchedNode {
-	ctx, stop := context.WithCancel(context.Background())
-	return &watchedNode{Stream: d.c.Follow(ctx, d.Dir+"/"+node), stop: stop, node: node}
+	ctx, stop := context.WithCancel(background)
+	return &watchedNode{Stream: d.c.Kit().WatchUntilDeleted(ctx, d.path(node)), stop: stop, node: node}
 }
 
 // watchDir watches the directory instead of a node that we may not read: newer
 // servers do not tell us what becomes of such a node. It costs a listing at every
 // change of the queue, for as long as that node is the one before ours.
 func (d *driver) watchDir(node string) *watchedNode {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(background)
 	return &watchedNode{Stream: d.c.Watch(ctx, d.Dir, event.Children), stop: stop, node: node, inDir: true}
 }
 

@@ -95,7 +95,7 @@ func join(ctx context.Context, c *coord.Client, path string) held {
 
 type hold struct{ *coord.Hold }
 
-func (h hold) node() string { return h.Guard().Path }
+func (h hold) node() string { return harness.Guard(h.Hold).Path }
 
 // A halved is a write that is downgraded as soon as it is held.
 type halved struct {

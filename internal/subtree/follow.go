@@ -7,17 +7,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/watch"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A follower owns all that is known of one subtree. One goroutine owns it.
 type follower[T any] struct {
 	Recipe[T]
-	c     *coord.Client
+	kit   *coord.Kit
 	root  string
 	out   event.Publisher[T]
 	set   *watch.Set
@@ -54,7 +53,7 @@ type node struct {
 // try costs a request, and there may be many such nodes.
 const maxRetry = time.Minute
 
-func (f *follower[T]) run(ctx, life context.Context) error {
+func (f *follower[T]) run(ctx context.Context) error {
 	f.set.Add(f.root, event.Children, false)
 	for {
 		var a answer
@@ -62,25 +61,19 @@ func (f *follower[T]) run(ctx, life context.Context) error {
 		case <-f.set.Ready():
 		case a = <-f.stats:
 		case <-ctx.Done():
-		case <-life.Done():
 		}
-		// Of several that are ready the select takes any, and what a client that is
-		// closed says of its znodes is nothing to publish.
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil { // of several cases that are ready the select takes any
 			return context.Cause(ctx)
-		case life.Err() != nil:
-			return context.Cause(life)
 		}
 		news, consistent := f.set.Take()
 		// What is known of nodes goes before listings, which say which of those
 		// that are gone are back.
 		slices.SortFunc(news, func(a, b watch.Change) int { return cmp.Compare(a.Kind, b.Kind) })
 		for _, n := range news {
-			if n.Err != nil && n.Path == f.root {
-				return errors.Unwrap(n.Err)
+			if n.Err != nil && n.Path == f.root || errors.Is(n.Err, coord.ErrClosed) {
+				return n.Err // when the client is closed, every node says so
 			}
-			if f.Stat && n.Kind == event.Data && errors.Is(n.Err, zk.ErrNoAuth) {
+			if f.Stat && n.Kind == event.Data && errors.Is(n.Err, coord.ErrNoAuth) {
 				f.askStat(ctx, n)
 			} else {
 				f.take(n)
@@ -253,7 +246,7 @@ func (f *follower[T]) path(name string) string {
 	if name == "" {
 		return f.root
 	}
-	return coord.Child(f.root, name)
+	return zkpath.Join(f.root, name)
 }
 
 // name returns the name of the node at path.

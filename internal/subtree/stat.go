@@ -25,17 +25,15 @@ func (f *follower[T]) askStat(ctx context.Context, n watch.Change) {
 		return // no longer listed
 	}
 	at.asking = true
-	f.c.Go(func(context.Context) {
-		stat, err := coord.Read(ctx, f.c, func(conn *zk.Conn) (*zk.Stat, error) {
-			ok, stat, err := conn.Exists(f.c.FullPath(n.Path))
-			if !ok {
-				stat = nil
-			}
-			return stat, err
+	f.kit.Go(func(context.Context) {
+		var node coord.Node
+		err := f.kit.Retry(ctx, func(s *coord.Session) (err error) {
+			node, err = s.Exists(ctx, n.Path)
+			return err
 		})
 		switch {
-		case stat != nil:
-			n.Exists, n.Snapshot.Stat = true, *stat
+		case node.Exists:
+			n.Exists, n.Snapshot.Stat = true, zk.Stat(node.Stat)
 		case err == nil:
 			n.Err = nil // gone
 		}

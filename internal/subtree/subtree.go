@@ -5,7 +5,6 @@ package subtree
 
 import (
 	"context"
-	"errors"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -49,36 +48,12 @@ type Recipe[T any] struct {
 	Suspend func(last T) T
 }
 
-// errExit is why a stream ends whose goroutine a function of the program has
-// ended.
-var errExit = errors.New("subtree: a function called runtime.Goexit")
-
 // Watch follows what is below path until ctx ends or c is closed.
 func Watch[T any](ctx context.Context, c *coord.Client, path string, r Recipe[T]) *event.Stream[T] {
-	out, p := event.NewStream[T]()
-	end := func(err error) { p.Close(&coord.Error{Op: r.Op, Path: path, Err: err}) }
-	if err := coord.CheckPath(path); err != nil {
-		end(err)
-		return out
-	}
-	if ctx.Err() != nil {
-		end(context.Cause(ctx))
-		return out
-	}
-	ok := c.Go(func(life context.Context) {
-		f := &follower[T]{Recipe: r, c: c, root: path, out: p, set: c.Bundle(), stats: make(chan answer),
+	return coord.NewStream(ctx, c, r.Op, path, func(ctx context.Context, p event.Publisher[T]) error {
+		f := &follower[T]{Recipe: r, kit: c.Kit(), root: path, out: p, set: c.Bundle(), stats: make(chan answer),
 			nodes: map[string]*node{"": {}}, gone: make(map[string]*node)}
-		err := errExit
-		defer func() {
-			f.set.Close()
-			end(err)
-		}()
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		err = f.run(ctx, life)
+		defer f.set.Close()
+		return f.run(ctx)
 	})
-	if !ok {
-		end(coord.ErrClosed)
-	}
-	return out
 }

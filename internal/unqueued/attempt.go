@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/async"
 	"github.com/zkcoord/zkcoord/internal/claim"
 	"github.com/zkcoord/zkcoord/internal/queue"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
@@ -138,7 +139,7 @@ func (a *attempt) takeSnapshot(snap event.Snapshot) {
 		a.seen = true
 		if a.stage == holding && string(snap.Data) == queue.Revocation {
 			a.stage, a.cause = revoked, coord.ErrRevoked
-			a.k.Quit(coord.ErrRevoked)
+			a.k.End(coord.ErrRevoked)
 		}
 	case a.seen, snap.Czxid > a.token:
 		a.displace()
@@ -160,7 +161,7 @@ func (a *attempt) displace() {
 func (a *attempt) quit(err error) {
 	if a.cause == nil {
 		a.cause = err
-		a.k.Quit(err)
+		a.k.End(err)
 	}
 	switch a.stage {
 	case waiting:
@@ -214,7 +215,5 @@ func (a *attempt) unwatch() {
 
 // ask makes a request, on a goroutine of its own.
 func (a *attempt) ask(request func() answer) {
-	reply := make(chan answer, 1) // so that the goroutine ends even if a has gone on
-	a.C.Go(func(context.Context) { reply <- request() })
-	a.reply = reply
+	a.reply = async.Go(a.C.Kit().Go, func(context.Context) answer { return request() })
 }

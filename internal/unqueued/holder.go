@@ -2,16 +2,14 @@ package unqueued
 
 import (
 	"context"
-	"errors"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/async"
 	"github.com/zkcoord/zkcoord/internal/claim"
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
@@ -29,14 +27,11 @@ func (l Lock) holder(ctx context.Context) (who coord.Contender, held bool, err e
 	if err := l.check(); err != nil {
 		return who, false, err
 	}
-	n, err := l.get(ctx, l.C.FullPath(l.Path))
-	if errors.Is(err, zk.ErrNoNode) {
-		return who, false, nil
-	}
-	if err != nil {
+	n, err := l.get(ctx, l.Path)
+	if err != nil || !n.Exists {
 		return who, false, err
 	}
-	if who = l.contender(n.data, *n.stat); who.Revoked {
+	if who = l.contender(n.Data, n.Stat); who.Revoked {
 		who.Label, err = l.labelOf(ctx, who.Token)
 	}
 	return who, err == nil, err
@@ -44,21 +39,12 @@ func (l Lock) holder(ctx context.Context) (who coord.Contender, held bool, err e
 
 // Watch follows who holds l until ctx ends.
 func (l Lock) Watch(ctx context.Context) *event.Stream[coord.Queue] {
-	out, p := event.NewStream[coord.Queue]()
-	end := func(err error) { p.Close(&coord.Error{Op: "watch", Path: l.Path, Err: err}) }
-	if err := l.check(); err != nil {
-		end(err)
-		return out
-	}
-	ok := l.C.Go(func(context.Context) {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		end(l.watch(ctx, p))
+	return coord.NewStream(ctx, l.C, "watch", l.Path, func(ctx context.Context, p event.Publisher[coord.Queue]) error {
+		if err := l.check(); err != nil {
+			return err
+		}
+		return l.watch(ctx, p)
 	})
-	if !ok {
-		end(coord.ErrClosed)
-	}
-	return out
 }
 
 // watch publishes who holds l, until ctx ends or the client is closed, and returns
@@ -73,35 +59,38 @@ func (l Lock) watch(ctx context.Context, p event.Publisher[coord.Queue]) error {
 		last, published = q, true
 	}
 	nodes := l.C.Watch(ctx, l.Path, event.Data)
-	var label <-chan string // of next's holder, which has been revoked, while that is asked for
+	var asked <-chan label // for next's holder, which has been revoked
 	for {
 		select {
 		case snap := <-nodes.Updates():
-			next, label = coord.Queue{Suspended: snap.Suspended}, nil
+			next, asked = coord.Queue{Suspended: snap.Suspended}, nil
 			if snap.Exists {
-				who := l.contender(snap.Data, snap.Stat)
+				who := l.contender(snap.Data, coord.Stat(snap.Stat))
 				if was := last.Contenders; who.Revoked && len(was) > 0 && was[0].Token == who.Token {
 					who.Label = was[0].Label
 				} else if who.Revoked && !snap.Suspended {
-					label = l.askLabel(ctx, who.Token)
+					asked = l.askLabel(ctx, who.Token)
 				}
 				next.Contenders = []coord.Contender{who}
 			}
-			if label == nil {
+			if asked == nil {
 				publish(next)
 			}
-		case next.Contenders[0].Label = <-label:
-			label = nil
+		case a := <-asked:
+			if a.err != nil {
+				return a.err
+			}
+			next.Contenders[0].Label, asked = a.text, nil
 			publish(next)
 		case <-nodes.Done():
-			return errors.Unwrap(nodes.Err())
+			return nodes.Err()
 		}
 	}
 }
 
 // contender returns whom the znode at the path stands for. A revocation is written
 // over the label.
-func (l Lock) contender(data []byte, stat zk.Stat) coord.Contender {
+func (l Lock) contender(data []byte, stat coord.Stat) coord.Contender {
 	who := coord.Contender{
 		Label:   string(data),
 		Node:    path.Base(l.Path),
@@ -115,25 +104,28 @@ func (l Lock) contender(data []byte, stat zk.Stat) coord.Contender {
 	return who
 }
 
-// askLabel asks for the label of the holder with this token. If there is no answer,
-// ctx has ended or the client is closed.
-func (l Lock) askLabel(ctx context.Context, token coord.Token) <-chan string {
-	answer := make(chan string, 1) // so that the goroutine ends even if nobody receives
-	l.C.Go(func(context.Context) {
-		if label, err := l.labelOf(ctx, token); err == nil {
-			answer <- label
-		}
+// A label is the answer to askLabel.
+type label struct {
+	text string
+	err  error // the end of ctx or of the client
+}
+
+// askLabel asks for the label of the holder with this token.
+func (l Lock) askLabel(ctx context.Context, token coord.Token) <-chan label {
+	return async.Go(l.C.Kit().Go, func(context.Context) label {
+		text, err := l.labelOf(ctx, token)
+		return label{text, err}
 	})
-	return answer
 }
 
 // labelOf returns the label of the holder with this token, which its guard znode
 // has too, empty if there is none to be read.
 func (l Lock) labelOf(ctx context.Context, token coord.Token) (string, error) {
-	dir := l.C.FullPath(l.Path) + claim.Suffix
-	names, err := coord.Read(ctx, l.C, func(conn *zk.Conn) ([]string, error) {
-		names, _, err := conn.Children(dir)
-		return names, err
+	dir := l.Path + claim.Suffix
+	var names []string
+	err := l.C.Kit().Retry(ctx, func(s *coord.Session) (err error) {
+		names, _, err = s.Children(ctx, dir)
+		return err
 	})
 	if err != nil && !coord.Refused(err) {
 		return "", err
@@ -144,8 +136,8 @@ func (l Lock) labelOf(ctx context.Context, token coord.Token) (string, error) {
 		}
 		n, err := l.get(ctx, dir+"/"+name)
 		switch {
-		case err == nil && n.stat.Czxid == int64(token):
-			return string(n.data), nil
+		case err == nil && n.Exists && n.Czxid == int64(token):
+			return string(n.Data), nil
 		case err != nil && !coord.Refused(err):
 			return "", err
 		}
@@ -153,15 +145,10 @@ func (l Lock) labelOf(ctx context.Context, token coord.Token) (string, error) {
 	return "", nil
 }
 
-// A znode is what get reads.
-type znode struct {
-	data []byte
-	stat *zk.Stat
-}
-
-func (l Lock) get(ctx context.Context, full string) (znode, error) {
-	return coord.Read(ctx, l.C, func(conn *zk.Conn) (znode, error) {
-		data, stat, err := conn.Get(full)
-		return znode{data, stat}, err
+func (l Lock) get(ctx context.Context, path string) (n coord.Node, err error) {
+	err = l.C.Kit().Retry(ctx, func(s *coord.Session) error {
+		n, err = s.Get(ctx, path)
+		return err
 	})
+	return n, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/queue"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A Lock is a name for what at most one client holds.
@@ -24,7 +25,7 @@ type Lock struct {
 
 // check reports what is wrong with l.
 func (l Lock) check() error {
-	switch err := coord.CheckPath(l.Path); {
+	switch err := zkpath.Check(l.Path); {
 	case err != nil:
 		return err
 	case l.Path == "/":

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/claim"
 	"github.com/zkcoord/zkcoord/internal/queue"
@@ -34,9 +32,9 @@ func (a *attempt) create() answer {
 		ours := queue.Stakes(a.C, a.Path) // before the request: what is over by then is not in the way
 		err := a.znodes.Take(a.k.Context(), []byte(a.Label), nil)
 		switch {
-		case errors.Is(err, zk.ErrNodeExists) && a.try && a.yielded(ours):
+		case errors.Is(err, coord.ErrNodeExists) && a.try && a.yielded(ours):
 			continue // it may have been theirs
-		case errors.Is(err, zk.ErrNodeExists):
+		case errors.Is(err, coord.ErrNodeExists):
 			err = nil
 		case err == nil && a.znodes.Token() != 0:
 			err = a.s.Renew(background, a.Path) // at once unless the answer was lost
@@ -56,7 +54,7 @@ func (a *attempt) yielded(ours []*queue.Stake) bool {
 func (a *attempt) remove(displaced bool) answer {
 	err := a.znodes.Remove(displaced)
 	if coord.Refused(err) {
-		a.k.Leftover(err)
+		a.k.NotRemoved(err)
 	}
 	return answer{err: err}
 }
