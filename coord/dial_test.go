@@ -129,7 +129,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 				bubble(t, func(w *world) {
 					ctx, cancel := context.WithTimeout(bg, d)
 					defer cancel()
-					w.within(d+soon, "Dial", func() {
+					w.Within(d+soon, "Dial", func() {
 						_, err := coord.Dial(ctx, []string{name}, &coord.Options{Dial: dialBad})
 						if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name+":2181: ") {
 							t.Errorf("error %v, want that of ctx, with what is wrong with %s", err, name)

@@ -56,14 +56,15 @@ func (s *Session) makeDir(ctx context.Context, path string, mode Mode) error {
 
 // makeNode creates path unless it is there.
 func (s *Session) makeNode(ctx context.Context, path string, mode Mode) error {
+	p := purpose{"create", s.c.relative(path)}
 	err := ErrUnimplemented
 	if mode == Container {
-		_, err = Retry(ctx, s, func(conn *zk.Conn) (string, error) {
+		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
 			return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.opts.ACL)
 		})
 	}
 	if errors.Is(err, ErrUnimplemented) { // or the server is too old for containers
-		_, err = Retry(ctx, s, func(conn *zk.Conn) (string, error) {
+		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
 			return conn.Create(path, nil, 0, s.c.opts.ACL)
 		})
 	}

@@ -144,6 +144,14 @@ func OpCheck(path string, version int32) Op {
 	return Op{verb: toCheck, path: path, version: version}
 }
 
+// below returns o's path as the program knows it, below the chroot.
+func (o Op) below(c *Client) string {
+	if o.full {
+		return c.relative(o.path)
+	}
+	return o.path
+}
+
 // String returns what o does, and to which path.
 func (o Op) String() string {
 	what := [...]string{"invalid", "create", "set", "delete", "check"}[o.verb]

@@ -48,7 +48,7 @@ func (s source) Request(f func(watch.Conn) error) error {
 	session := s.c.Session()
 	err := session.catchUp(s.c.life)
 	if err == nil {
-		_, err = Call(s.c.life, session, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
+		_, err = call(s.c.life, session, purpose{op: "watch"}, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
 	}
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
@@ -68,7 +68,7 @@ func (s *Session) catchUp(ctx context.Context) error {
 	if synced {
 		return nil
 	}
-	_, _, err := exchange(ctx, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
+	_, _, err := exchange(ctx, s, purpose{"sync", "/"}, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.synced = s.synced || err == nil
