@@ -65,7 +65,7 @@ func ExampleHold_Lost() {
 	}
 
 	err = lead(ctx, c, func(ctx context.Context, settings []byte) {
-		if settings == nil { // not read yet
+		if settings == nil || ctx.Err() != nil { // not read yet; lost already
 			return
 		}
 		fmt.Printf("reindex %s\n", settings)

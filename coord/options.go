@@ -110,9 +110,9 @@ const (
 	maxTimeout     = math.MaxInt32 * time.Millisecond // as the protocol counts
 )
 
-// settled returns a copy of o, which may be nil, with every default in place,
+// withDefaults returns a copy of o, which may be nil, with every default in place,
 // or what is wrong with o.
-func (o *Options) settled() (*Options, error) {
+func (o *Options) withDefaults() (*Options, error) {
 	var s Options
 	if o != nil {
 		s = *o
