@@ -498,7 +498,7 @@ func TestCreateAll(t *testing.T) {
 		must(t, s.Delete(bg, "/a/b", -1))
 		must(t, s.Delete(bg, "/a", -1))
 		for range 3 {
-			w.Reap()
+			w.Fake.Reap()
 		}
 		if n, err := s.Exists(bg, "/"); err != nil || !n.Exists || n.EphemeralOwner != 0 {
 			t.Errorf("the root is %+v, %v", n, err)
