@@ -31,7 +31,7 @@ func (s *Session) CreateAll(ctx context.Context, path string) error {
 
 // makeDir makes sure that the full path is there.
 func (s *Session) makeDir(ctx context.Context, path string, mode Mode) error {
-	err := CheckSize(&zk.CreateRequest{Path: path, Acl: s.c.opts.ACL})
+	err := CheckSize(&zk.CreateRequest{Path: path, Acl: s.c.acl})
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
@@ -60,12 +60,12 @@ func (s *Session) makeNode(ctx context.Context, path string, mode Mode) error {
 	err := ErrUnimplemented
 	if mode == Container {
 		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
-			return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.opts.ACL)
+			return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.acl)
 		})
 	}
 	if errors.Is(err, ErrUnimplemented) { // or the server is too old for containers
 		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
-			return conn.Create(path, nil, 0, s.c.opts.ACL)
+			return conn.Create(path, nil, 0, s.c.acl)
 		})
 	}
 	if errors.Is(err, zk.ErrNodeExists) {
