@@ -38,7 +38,7 @@ var modifyingsLost = []guarantee{
 			})
 			_, err := add(ctx, w.c, "/n")
 			w.WantsOp(err, "modify", "/n", cause)
-			w.WantsOp(err, "modify", "/n", config.ErrUnknown)
+			w.WantsOp(err, "modify", "/n", coord.ErrUnknown)
 			heal()
 			_, err = add(bg, w.c, "/n")
 			w.Must(err)
@@ -67,7 +67,7 @@ var modifyingsLost = []guarantee{
 		w.Must(w.c.Close())
 		_, err = add(bg, w.c, "/n")
 		w.WantsOp(err, "modify", "/n", coord.ErrClosed)
-		if errors.Is(err, config.ErrUnknown) {
+		if errors.Is(err, coord.ErrUnknown) {
 			w.Error(err)
 		}
 	}},
@@ -129,7 +129,7 @@ var modifyingsLost = []guarantee{
 		defer cancel()
 		_, err = config.New(w.c, "/n", numbers).Modify(ctx, cutOff)
 		w.WantsOp(err, "modify", "/n", cause)
-		if errors.Is(err, config.ErrUnknown) || w.Get("/n") != "1" {
+		if errors.Is(err, coord.ErrUnknown) || w.Get("/n") != "1" {
 			w.Errorf("%v; stored %s", err, w.Get("/n"))
 		}
 		w.Await(w.c, coord.Connected)

@@ -55,7 +55,7 @@ func TestWithoutWitnessesNothingIsRepeated(t *testing.T) {
 					return coordtest.Pass
 				})
 				err = config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"a": 1, "b": 1})
-				w.WantsOp(err, "publish", "/p", config.ErrUnknown)
+				w.WantsOp(err, "publish", "/p", coord.ErrUnknown)
 				if got := [2]string{w.Get("/p/a"), w.Get("/p/b")}; got != x.want || multis != 1 {
 					t.Errorf("stored %q after %d transactions, want %q", got, multis, x.want)
 				}
@@ -208,7 +208,7 @@ func TestEncodeMayReuseItsBuffer(t *testing.T) {
 			buf = strconv.AppendInt(nil, int64(n), 10)
 			return buf, nil
 		}}).Modify(ctx, increment)
-		w.WantsOp(err, "modify", "/n", config.ErrUnknown)
+		w.WantsOp(err, "modify", "/n", coord.ErrUnknown)
 		buf[0] = '9'
 		<-turn
 		before.Wait()
@@ -258,7 +258,7 @@ func TestWithoutWitnesses(t *testing.T) {
 					lose(w, x.dir, func() { x.meddle(w) })
 				}
 				_, err := add(bg, w.c, "/n")
-				if errors.Is(err, config.ErrUnknown) != x.unknown || !x.unknown && err != nil {
+				if errors.Is(err, coord.ErrUnknown) != x.unknown || !x.unknown && err != nil {
 					t.Errorf("error %v", err)
 				}
 				if got := w.Get("/n"); got != x.want {

@@ -37,6 +37,7 @@ type Client struct {
 
 	local sync.Map // what recipes keep; see Kit.Values
 	kit   Kit
+	acl   []zk.ACL // opts.ACL
 }
 
 // Dial connects to an ensemble and returns once a session is established. The
@@ -67,7 +68,7 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 		refused: make(chan struct{}, 1),
 		changed: make(chan struct{}),
 	}
-	c.kit.c = c
+	c.kit.c, c.acl = c, zkACL(o.ACL)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.loop = watch.NewLoop(source{c})
 	c.mu.Lock()

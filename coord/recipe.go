@@ -64,7 +64,7 @@ func (c *Client) FullPath(path string) string { return zkpath.Full(c.opts.Chroot
 
 // ACL returns what guards the znodes that recipes create. It is not to be
 // modified.
-func (c *Client) ACL() []zk.ACL { return c.opts.ACL }
+func (c *Client) ACL() []zk.ACL { return c.acl }
 
 // Go runs f on a goroutine that Close waits for, and reports whether it has: if
 // c is closed, f is not run. The context that f is given ends when c is closed.
