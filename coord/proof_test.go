@@ -409,10 +409,10 @@ func TestSessionWords(t *testing.T) {
 					var inject atomic.Int32
 					c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 						conn, err := l.Dial(ctx, network, addr)
-						return &wrapped{Conn: conn, read: func(body []byte) []byte {
+						return &harness.Tap{Conn: conn, Reply: func(body []byte) []byte {
 							if jute.NewDecoder(body).ReplyHeader().Xid >= 0 {
 								if code := jute.Code(inject.Swap(0)); code != jute.OK {
-									return refuse(body, code)
+									return harness.Refuse(body, code)
 								}
 							}
 							return body

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
@@ -23,10 +24,10 @@ type moody struct {
 
 func (m *moody) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := m.line.Dial(ctx, network, addr)
-	return &wrapped{
+	return &harness.Tap{
 		Conn:    conn,
-		connect: func(r *jute.ConnectRequest) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
-		welcome: func(r *jute.ConnectResponse) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
+		Connect: func(r *jute.ConnectRequest) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
+		Welcome: func(r *jute.ConnectResponse) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
 	}, err
 }
 
