@@ -22,8 +22,9 @@ import (
 // an Acquire, and is never canceled. A session is no operation: there the values are
 // those of the context given to [Dial].
 //
-// What has a Begin has one End, and what has no Begin has none. All ends have been
-// reported when Close returns.
+// What has a Begin has one End, and what has no Begin has none. So a gauge that one
+// raises and the other lowers is exact, and it is zero when Close has returned. What is
+// asked for after Close is not reported.
 type Trace struct {
 	// DialFailed is called when a server could not be reached or gave no session.
 	DialFailed func(context.Context, SessionInfo)
@@ -35,6 +36,11 @@ type Trace struct {
 	SuspendBegin, SuspendEnd func(context.Context, SessionInfo)
 	// Expired is called when a session is over, with everything held in it.
 	Expired func(context.Context, SessionInfo)
+
+	// Request is called when a request has been answered or given up. A write that is
+	// repeated until it is answered is several requests. What the program asks for by
+	// [Client.Conn] is not among them.
+	Request func(context.Context, RequestInfo)
 
 	// WaitBegin is called when a [Hold] is asked for, and WaitEnd when it is held or
 	// not waited for any longer: its Err is nil, or says why it was not acquired.
@@ -81,14 +87,28 @@ func (i HoldInfo) Held() time.Duration {
 	return i.Ended.Sub(i.Acquired)
 }
 
+// A RequestInfo describes a request to the functions of a [Trace].
+type RequestInfo struct {
+	// Op is the lower-case name of a method of [Session], such as "get" or "multi";
+	// or "watch", for what is read for streams; or "renew", for the transactions
+	// that prove that the session lives while something is held in it.
+	Op      string
+	Path    string    // of a transaction, the first; empty if it is not known
+	Session int64     // zero if it was not sent
+	Begin   time.Time // when it was asked for
+	Sent    time.Time // when it was handed to the connection; zero if it was not
+	End     time.Time // when it was answered or given up
+	Err     error     // nil, or [Refused], or no answer has come
+}
+
 // A SessionInfo describes a session, or an attempt to have one, to the functions of a
 // [Trace]. Between Begin and End lie, for DialFailed and Connected, the attempt to
 // connect; for SuspendEnd, the time without a connection; for Expired, the life of the
 // session. For SuspendBegin both are the moment itself.
 type SessionInfo struct {
-	ID         int64         // in hex in logs, ZooKeeper's own among them; zero if there is no session yet
-	Server     string        // the one dialed or, when the connection or the session ends, the last one
-	Timeout    time.Duration // for which the ensemble keeps the session without hearing from the client
+	ID         int64         // which ZooKeeper's logs have in hex; zero if there is no session yet
+	Server     string        // the one dialed; when the connection or the session ends, the last one
+	Timeout    time.Duration // how long the ensemble keeps the session without hearing from the client
 	Begin, End time.Time
 	Err        error // what went wrong; nil if nothing did
 }

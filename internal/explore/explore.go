@@ -1,0 +1,83 @@
+// Package explore walks through every state that a model of a machine and of
+// what surrounds it can be in, for tests.
+package explore
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+)
+
+// A World is everything that can differ between two states. It is copied by
+// assignment: nothing that a copy shares with the original may be written to.
+type World[W any, A fmt.Stringer] interface {
+	*W
+	// Enabled returns what can happen next.
+	Enabled() []A
+	// Do makes it happen, and returns what was wrong with that, or is wrong with
+	// what came of it, if anything.
+	Do(A) string
+	// Stuck says what should still happen in a world in which nothing can.
+	Stuck() string
+	// Key appends all that tells the world from another.
+	Key([]byte) []byte
+}
+
+// Walk visits every state that start can come to, breadth first and each once. It
+// returns how many there are, or the shortest way to a fault.
+func Walk[P World[W, A], W any, A fmt.Stringer](start W) (states int, fault string) {
+	type origin struct {
+		parent int
+		act    A
+	}
+	var (
+		seed    = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+		seen    = map[[2]uint64]bool{} // two hashes of 64 bits: no two states are taken for one
+		origins = []origin{{parent: -1}}
+		level   = []W{start}
+		ids     = []int{0}
+		key     []byte
+	)
+	history := func(id int, what string, last ...A) string {
+		path := last
+		for ; id > 0; id = origins[id].parent {
+			path = append(path, origins[id].act)
+		}
+		slices.Reverse(path)
+		var b strings.Builder
+		b.WriteString(what)
+		for i, a := range path {
+			fmt.Fprintf(&b, "\n\t%d %v", i+1, a)
+		}
+		return b.String()
+	}
+	for len(level) > 0 {
+		var next []W
+		var nextIDs []int
+		for n := range level {
+			acts := P(&level[n]).Enabled()
+			if len(acts) == 0 {
+				if what := P(&level[n]).Stuck(); what != "" {
+					return len(origins), history(ids[n], what)
+				}
+			}
+			for _, a := range acts {
+				after := level[n]
+				if what := P(&after).Do(a); what != "" {
+					return len(origins), history(ids[n], what, a)
+				}
+				key = P(&after).Key(key[:0])
+				h := [2]uint64{maphash.Bytes(seed[0], key), maphash.Bytes(seed[1], key)}
+				if seen[h] {
+					continue
+				}
+				seen[h] = true
+				next, nextIDs = append(next, after), append(nextIDs, len(origins))
+				origins = append(origins, origin{ids[n], a})
+			}
+		}
+		level, ids = next, nextIDs
+	}
+	return len(origins), ""
+}
