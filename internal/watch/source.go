@@ -9,6 +9,21 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
+// A Source is where a [Loop] reads.
+type Source interface {
+	// Request calls f with a connection once a session is established, and
+	// returns its error; or an error of its own if there can be no connection
+	// any more. It may block; each call is on a goroutine of its own. If it
+	// returns an error, f may be running still.
+	Request(f func(Conn) error) error
+	// Refused reports whether err is the ensemble's answer, and no accident of
+	// the connection after which it makes sense to ask again.
+	Refused(err error) bool
+	// Ended returns what a stream on path, as its subscriber wrote it, shall
+	// say of its end for the reason cause.
+	Ended(path string, cause error) error
+}
+
 // A Conn is what a [Loop] needs of a connection. *zk.Conn is one.
 type Conn interface {
 	Exists(path string) (bool, *zk.Stat, error)
