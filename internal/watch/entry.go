@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
@@ -13,6 +14,13 @@ type key struct {
 	path         string // absolute
 	kind         event.Kind
 	untilDeleted bool // only until the znode is gone; see Loop.WatchUntilDeleted
+}
+
+func (k key) String() string {
+	if k.untilDeleted {
+		return fmt.Sprint(k.kind, " of ", k.path, " until it is deleted")
+	}
+	return fmt.Sprint(k.kind, " of ", k.path)
 }
 
 // keysAt returns every key that there can be at path.
