@@ -29,7 +29,7 @@ func (p publication) by(c *coord.Client) error {
 	for _, key := range p.values {
 		values[key] = p.gen
 	}
-	return config.Publish(bg, c, "/app", values, encodeNumber, p.remove...)
+	return config.NewTree(c, "/app", numbers).Publish(bg, values, p.remove...)
 }
 
 // on returns what p makes of state.
@@ -45,9 +45,9 @@ func (p publication) on(state map[string]int) map[string]int {
 }
 
 // keysOf returns the numbers of k, or what is wrong with it.
-func keysOf(k config.Keys[int]) (map[string]int, error) {
+func keysOf(k config.Values[int]) (map[string]int, error) {
 	state := make(map[string]int)
-	for key, u := range k.Values {
+	for key, u := range k.Keys {
 		if u.Err != nil {
 			return nil, u.Err
 		}
@@ -109,7 +109,7 @@ func TestPublicationsMeet(t *testing.T) {
 					state := before.on(map[string]int{})
 					allowed := []map[string]int{state, theirs.on(state), ours.on(theirs.on(state))}
 					reader, _ := w.dial(nil)
-					tree := config.Tree(bg, reader, "/app", number)
+					tree := config.NewTree(reader, "/app", numbers).Watch(bg)
 					var read sync.WaitGroup
 					read.Go(func() {
 						for k := range tree.All() {
@@ -217,7 +217,7 @@ func TestAbsenceIsNoNews(t *testing.T) {
 	bubble(t, func(w *world) {
 		w.must(w.numbers(map[string]int{"a": 1}))
 		reader, _ := w.dial(nil)
-		key, tree := config.Watch(bg, reader, "/app/x", number), config.Tree(bg, reader, "/app", number)
+		key, tree := config.New(reader, "/app/x", numbers).Watch(bg), config.NewTree(reader, "/app", numbers).Watch(bg)
 		w.expect(key, "none missing")
 		time.Sleep(time.Second) // of the bubble: the tree has read
 		<-tree.Updates()
@@ -227,7 +227,7 @@ func TestAbsenceIsNoNews(t *testing.T) {
 			w.quiet(key)
 			select {
 			case k := <-tree.Updates():
-				t.Errorf("the tree shows %v anew", k.Values)
+				t.Errorf("the tree shows %v anew", k.Keys)
 			default:
 			}
 		}
@@ -255,13 +255,13 @@ func TestAbsenceRefused(t *testing.T) {
 }
 
 // A transaction that is only to find keys absent changes nothing. So it is repeated
-// when its answer is lost, and its outcome is never unknown, with or without marks.
+// when its answer is lost, and its outcome is never unknown, with or without witnesses.
 func TestAbsenceAnswerLost(t *testing.T) {
-	for _, marks := range []bool{true, false} {
+	for _, witnesses := range []bool{true, false} {
 		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 			bubble(t, func(w *world) {
 				w.must(w.numbers(map[string]int{"a": 1}))
-				if !marks {
+				if !witnesses {
 					_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
 					w.must(err)
 				}

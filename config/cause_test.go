@@ -74,7 +74,7 @@ func TestCauseIsNoAnswer(t *testing.T) {
 					}
 
 					ctx, heal = w.giveUp(cause, "multi", dir)
-					err = config.Publish(ctx, w.c, "/p", map[string]int{"a": 1}, encodeNumber)
+					err = config.NewTree(w.c, "/p", numbers).Publish(ctx, map[string]int{"a": 1})
 					w.wants(err, "publish", "/p", config.ErrUnknown)
 					heal()
 				})
@@ -104,9 +104,9 @@ func TestCauseLeavesNextExact(t *testing.T) {
 	}
 }
 
-// Nor does a ctx that ends with a word of refusal while a mark is made mean that
-// the ensemble refuses marks: a lost answer is made good afterwards.
-func TestCauseForbidsNoMarks(t *testing.T) {
+// Nor does a ctx that ends with a word of refusal while a witness is made mean that
+// the ensemble refuses witnesses: a lost answer is made good afterwards.
+func TestCauseForbidsNoWitnesses(t *testing.T) {
 	for _, cause := range causes {
 		bubble(t, func(w *world) {
 			w.create("/n", "5")
@@ -136,7 +136,7 @@ func TestCauseIsNotMissing(t *testing.T) {
 			w.create("/n", "5")
 			cause := fmt.Errorf("sibling: %w", zk.ErrNoNode)
 			ctx, heal := w.giveUp(cause, op, coordtest.ToServer)
-			u, err := config.Read(ctx, w.c, "/n", number)
+			u, err := config.New(w.c, "/n", numbers).Read(ctx)
 			w.wants(err, "read", "/n", cause)
 			if errors.Is(err, config.ErrMissing) || u.Err != err {
 				t.Errorf("%s: got %+v, %v", op, u, err)
@@ -148,7 +148,7 @@ func TestCauseIsNotMissing(t *testing.T) {
 		w.create("/n", "5")
 		for _, cause := range causes {
 			ctx, heal := w.giveUp(cause, "getData", coordtest.ToServer)
-			_, err := config.Modify(ctx, w.c, "/n", number, encodeNumber, func(n int) (int, error) {
+			_, err := config.New(w.c, "/n", numbers).Modify(ctx, func(n int) (int, error) {
 				t.Errorf("%v: change of %d", cause, n)
 				return n + 1, nil
 			})

@@ -6,88 +6,141 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 )
 
-// What an error of this package can be, beside those of package coord. Test for
-// these with [errors.Is].
-var (
-	// ErrMissing says that there is no znode at the path, or one whose data are null,
-	// which is how directories are made. It is also zk.ErrNoNode.
-	ErrMissing = fmt.Errorf("config: nothing is stored: %w", zk.ErrNoNode)
+// A Codec says how values of type T are stored. Its functions may be called by
+// several goroutines at once. A panic of either is an error.
+//
+// A [Value] or [Tree] that is only read needs no Encode, and one that is only
+// written no Decode.
+type Codec[T any] struct {
+	// Decode returns the value that is stored as data, which it may keep, or an
+	// error if the data are malformed.
+	Decode func(data []byte) (T, error)
 
-	// ErrUnknown says that it could not be learned what became of a change: it
-	// may have been carried out, once, or not; or it may still be, as long as
-	// the ensemble keeps the session in which it was asked for.
-	ErrUnknown = errors.New("config: the change may or may not have been carried out")
-)
+	// Encode returns what to store for v, at most [coord.MaxData] bytes, or an
+	// error if v must not be stored.
+	Encode func(v T) ([]byte, error)
 
-// JSON decodes data as encoding/json does, and so null as the zero T. It goes with
-// [EncodeJSON].
-func JSON[T any](data []byte) (T, error) {
-	var v T
-	err := json.Unmarshal(data, &v)
-	return v, err
+	// Default stands for the value while no good one is known: it is what an
+	// [Update] has until then, and what [Value.Modify] starts from if nothing is
+	// stored.
+	Default T
 }
 
-// EncodeJSON encodes v as encoding/json does.
-func EncodeJSON[T any](v T) ([]byte, error) { return json.Marshal(v) }
+// Check returns a codec that is c, and besides refuses each value for which valid
+// returns an error: such a value is malformed where it is stored already, and is
+// not stored where it is not.
+func (c Codec[T]) Check(valid func(T) error) Codec[T] {
+	decode, encode := c.Decode, c.Encode
+	if decode != nil {
+		c.Decode = func(data []byte) (T, error) {
+			v, err := decode(data)
+			if err == nil {
+				err = valid(v)
+			}
+			return v, err
+		}
+	}
+	if encode != nil {
+		c.Encode = func(v T) ([]byte, error) {
+			if err := valid(v); err != nil {
+				return nil, err
+			}
+			return encode(v)
+		}
+	}
+	return c
+}
+
+// JSON returns a codec that uses encoding/json. Null is the zero T, and so is what
+// a document leaves out.
+func JSON[T any]() Codec[T] {
+	return Codec[T]{
+		Decode: func(data []byte) (v T, err error) {
+			err = json.Unmarshal(data, &v)
+			return v, err
+		},
+		Encode: func(v T) ([]byte, error) { return json.Marshal(v) },
+	}
+}
+
+// Text returns a codec for strings that are stored as they are. Bytes that are not
+// valid UTF-8 are malformed.
+func Text() Codec[string] {
+	return Codec[string]{
+		Decode: func(data []byte) (string, error) {
+			if !utf8.Valid(data) {
+				return "", errNotText
+			}
+			return string(data), nil
+		},
+		Encode: func(s string) ([]byte, error) {
+			if !utf8.ValidString(s) {
+				return nil, errNotText
+			}
+			return []byte(s), nil
+		},
+	}
+}
 
 var errNotText = errors.New("not valid UTF-8")
 
-// Text returns data as it is. It fails if that is not valid UTF-8. It goes with
-// [EncodeText].
-func Text(data []byte) (string, error) {
-	if !utf8.Valid(data) {
-		return "", errNotText
-	}
-	return string(data), nil
+// A target is where values are kept, and how.
+type target[T any] struct {
+	c     *coord.Client
+	path  string
+	codec Codec[T]
 }
 
-// EncodeText returns s as it is. It fails if that is not valid UTF-8.
-func EncodeText(s string) ([]byte, error) {
-	if !utf8.ValidString(s) {
-		return nil, errNotText
+// check returns why a method that needs these functions of the codec is refused.
+func (t target[T]) check(decode, encode bool) error {
+	if err := coord.CheckPath(t.path); err != nil {
+		return err
 	}
-	return []byte(s), nil
+	switch {
+	case decode && t.codec.Decode == nil:
+		return errors.New("config: the codec has no Decode")
+	case encode && t.codec.Encode == nil:
+		return errors.New("config: the codec has no Encode")
+	}
+	return nil
 }
 
-// errNil is the refusal of a function that is nil.
-func errNil(what string) error { return fmt.Errorf("config: the function to %s is nil", what) }
-
-// decoded returns what decode makes of data, which is decode's to keep. The error
-// names path. A panic is an error: it comes of what somebody has stored.
-func decoded[T any](path string, decode func([]byte) (T, error), data []byte) (T, error) {
-	v, err := guarded("decoder", decode, data)
+// decode returns what c makes of data, which are Decode's to keep.
+func (c Codec[T]) decode(data []byte) (T, error) {
+	v, err := guarded("decode", c.Decode, data)
 	if err != nil {
-		var none T
-		return none, &coord.Error{Op: "decode", Path: path, Err: err}
+		return c.Default, err
 	}
 	return v, nil
 }
 
-// encoded returns what is to be stored for v. The error names path.
-func encoded[T any](path string, encode func(T) ([]byte, error), v T) ([]byte, error) {
-	data, err := guarded("encoder", encode, v)
-	if err == nil && len(data) > coord.MaxData {
-		err = fmt.Errorf("config: %d bytes, at most %d can be stored", len(data), coord.MaxData)
-	}
-	if err != nil {
-		return nil, &coord.Error{Op: "encode", Path: path, Err: err}
+// encode returns what is to be stored for v.
+func (c Codec[T]) encode(v T) ([]byte, error) {
+	data, err := guarded("encode", c.Encode, v)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > coord.MaxData:
+		return nil, fmt.Errorf("encode: %d bytes, at most %d can be stored", len(data), coord.MaxData)
 	}
 	// A copy, because the request may be under way when the caller, who may use
 	// the bytes again, has left; and not null, which is what directories have.
 	return append([]byte{}, data...), nil
 }
 
-// guarded calls f with v and turns a panic into an error.
+// guarded calls f with v. It turns a panic into an error, and says what failed.
 func guarded[V, R any](what string, f func(V) (R, error), v V) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("config: %s panicked: %v", what, p)
+			err = fmt.Errorf("%s: panicked: %v", what, p)
 		}
 	}()
-	return f(v)
+	r, err = f(v)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return r, err
 }

@@ -31,7 +31,7 @@ func TestFailover(t *testing.T) {
 		rounds = 10
 	}
 	w := &world{TB: t}
-	s := config.Watch(t.Context(), dial(), "/n", number)
+	s := config.New(dial(), "/n", numbers).Watch(t.Context())
 	var mu sync.Mutex
 	var sum tally
 	stop, cancel := context.WithCancel(bg)
@@ -80,7 +80,7 @@ func TestFailover(t *testing.T) {
 	further()
 	cancel()
 	all.Wait()
-	u, err := config.Read(bg, dial(), "/n", number)
+	u, err := config.New(dial(), "/n", numbers).Read(bg)
 	if err != nil || u.Value < sum.ok || u.Value > sum.ok+sum.unknown {
 		t.Errorf("counted %d, %+v, %v", u.Value, sum, err)
 	}

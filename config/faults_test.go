@@ -56,7 +56,7 @@ var plots = []struct {
 	{"watches while others change, delete and create", func(w *world, y *tally) {
 		ctx, cancel := context.WithCancel(bg)
 		defer cancel()
-		s := config.Watch(ctx, w.c, "/w", number)
+		s := config.New(w.c, "/w", numbers).Watch(ctx)
 		for i := range 3 {
 			time.Sleep(time.Second) // of the bubble: the watch is armed, or not yet
 			w.create("/w", fmt.Sprint(i))
@@ -94,7 +94,7 @@ var plots = []struct {
 		errs := make([]error, 2)
 		for i := range errs {
 			wg.Go(func() {
-				_, errs[i] = config.Modify(bg, w.c, "/a/n", number, encodeNumber, func(n int) (int, error) {
+				_, errs[i] = config.New(w.c, "/a/n", numbers).Modify(bg, func(n int) (int, error) {
 					if !meddled.Swap(true) {
 						_, err := add(bg, other, "/a/n")
 						y.count(w, err)
@@ -110,7 +110,7 @@ var plots = []struct {
 	}},
 	{"increments, for as long as it takes and no longer, and follows what it does", func(w *world, y *tally) {
 		w.create("/a", "")
-		s := config.Watch(bg, w.c, "/a/n", number)
+		s := config.New(w.c, "/a/n", numbers).Watch(bg)
 		for range 4 {
 			ctx, cancel := context.WithTimeout(bg, T/8)
 			_, err := add(ctx, w.c, "/a/n")
@@ -125,7 +125,7 @@ var plots = []struct {
 	{"publishes, again, and removes", func(w *world, y *tally) {
 		values := map[string]int{"x": 1, "y/z": 1}
 		publish := func(remove ...string) error {
-			err := config.Publish(bg, w.c, "/p", values, encodeNumber, remove...)
+			err := config.NewTree(w.c, "/p", numbers).Publish(bg, values, remove...)
 			x, yz, v := w.get("/p/x"), w.get("/p/y/z"), fmt.Sprint(values["x"])
 			switch {
 			case err == nil && (x != v || yz != v):
@@ -140,7 +140,7 @@ var plots = []struct {
 		_ = publish()
 		values["x"], values["y/z"] = 2, 2
 		_ = publish("none", "y/none", "none/below")
-		if err := config.Publish(bg, w.c, "/p", map[string]int{"k": 1}, encodeNumber, "x", "y/z"); err == nil {
+		if err := config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"k": 1}, "x", "y/z"); err == nil {
 			if w.get("/p/x") != "nothing" || w.get("/p/y/z") != "nothing" || w.get("/p/k") != "1" {
 				w.Errorf("stored\n%s", w.Tree())
 			}

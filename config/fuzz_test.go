@@ -71,13 +71,13 @@ func FuzzDecode(f *testing.F) {
 		if len(data) > coord.MaxData {
 			return
 		}
-		_, wrong := config.JSON[deep](data)
-		hostile(t, c, data, config.JSON[deep], wrong == nil)
+		_, wrong := config.JSON[deep]().Decode(data)
+		hostile(t, c, data, config.JSON[deep]().Decode, wrong == nil)
 		if (wrong == nil) != (json.Unmarshal(data, new(deep)) == nil) {
 			t.Errorf("JSON: %v", wrong)
 		}
-		text, wrong := config.Text(data)
-		hostile(t, c, data, config.Text, wrong == nil)
+		text, wrong := config.Text().Decode(data)
+		hostile(t, c, data, config.Text().Decode, wrong == nil)
 		if (wrong == nil) != utf8.Valid(data) || wrong == nil && text != string(data) {
 			t.Errorf("Text: %q, %v", text, wrong)
 		}
@@ -88,14 +88,16 @@ func FuzzDecode(f *testing.F) {
 // hostile checks what becomes of data under decode, which takes it if good is set.
 func hostile[T any](t *testing.T, c *coord.Client, data []byte, decode func([]byte) (T, error), good bool) {
 	const path = "/fuzz"
-	fits := func(what string, err error) {
+	v := config.New(c, path, config.Codec[T]{
+		Decode: decode,
+		Encode: func(T) ([]byte, error) { return []byte("changed"), nil },
+	})
+	fits := func(op string, err error) {
 		t.Helper()
 		var e *coord.Error
-		if (err == nil) != good || err != nil && (!errors.As(err, &e) || e.Op != "decode" || e.Path != path) {
-			t.Errorf("%s of %q: %v", what, data, err)
-		}
-		if err != nil {
-			_ = err.Error()
+		if (err == nil) != good || err != nil &&
+			(!errors.As(err, &e) || e.Op != op || e.Path != path || !strings.HasPrefix(e.Err.Error(), "decode: ")) {
+			t.Errorf("%s of %q: %v", op, data, err)
 		}
 	}
 	stat, err := c.Conn().Set(path, data, -1)
@@ -104,7 +106,7 @@ func hostile[T any](t *testing.T, c *coord.Client, data []byte, decode func([]by
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	s := config.Watch(ctx, c, path, decode)
+	s := v.Watch(ctx)
 	select {
 	case u := <-s.Updates():
 		fits("watch", u.Err)
@@ -114,11 +116,10 @@ func hostile[T any](t *testing.T, c *coord.Client, data []byte, decode func([]by
 	case <-s.Done():
 		t.Fatal(s.Err())
 	}
-	_, err = config.Read(ctx, c, path, decode)
+	_, err = v.Read(ctx)
 	fits("read", err)
-	_, err = config.Modify(ctx, c, path, decode, func(T) ([]byte, error) { return []byte("changed"), nil },
-		func(v T) (T, error) { return v, nil })
-	fits("change", err)
+	_, err = v.Modify(ctx, func(v T) (T, error) { return v, nil })
+	fits("modify", err)
 	now, _, err := c.Conn().Get(path)
 	if err != nil || good != (string(now) == "changed") && string(data) != "changed" || !good && !bytes.Equal(now, data) {
 		t.Errorf("%q was stored, and %q is, %v", data, now, err)
@@ -153,7 +154,7 @@ func FuzzNames(f *testing.F) {
 		at := strings.TrimSuffix(path, "/") + "/" + key
 		valid := coord.CheckPath(path) == nil && coord.CheckPath(at) == nil && key != "" &&
 			remove != "" && coord.CheckPath(strings.TrimSuffix(path, "/")+"/"+remove) == nil && remove != key
-		err := config.Publish(ctx, c, path, map[string]string{key: "value"}, config.EncodeText, remove)
+		err := config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{key: "value"}, remove)
 		var e *coord.Error
 		switch {
 		case valid && err != nil && !errors.Is(err, zk.ErrNotEmpty):
@@ -162,11 +163,11 @@ func FuzzNames(f *testing.F) {
 			t.Errorf("publish of %q, %q, without %q: %v", path, key, remove, err)
 		}
 		if err == nil {
-			if u, err := config.Read(ctx, c, at, config.Text); err != nil || u.Value != "value" {
+			if u, err := config.New(c, at, config.Text()).Read(ctx); err != nil || u.Value != "value" {
 				t.Errorf("read of %q: %+v, %v", at, u, err)
 			}
 		}
-		_, err = config.Modify(ctx, c, path, config.Text, config.EncodeText, func(string) (string, error) { return "modified", nil })
+		_, err = config.New(c, path, config.Text()).Modify(ctx, func(string) (string, error) { return "modified", nil })
 		if (err == nil) != (coord.CheckPath(path) == nil) {
 			t.Errorf("change of %q: %v", path, err)
 		}

@@ -28,7 +28,7 @@ func FuzzTree(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { c.Close() })
-	tree := config.Tree(context.Background(), c, "/fuzz", config.JSON[any])
+	tree := config.NewTree(c, "/fuzz", config.JSON[any]()).Watch(context.Background())
 	op := c.Conn()
 	if _, err := op.Create("/fuzz", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 		f.Fatal(err)
@@ -51,7 +51,7 @@ func FuzzTree(f *testing.F) {
 			t.Fatal(err)
 		}
 		ours := slices.Contains(strings.Split(name, "/"), "_zkcoord") // by whose name no key goes
-		await(t, tree, func(k config.Keys[any]) bool {
+		await(t, tree, func(k config.Values[any]) bool {
 			return shows(k, name, data, len(data) > 0 && !ours) && shows(k, name+"/below", below, below != nil && !ours)
 		})
 		for _, p := range []string{path + "/below", path} {
@@ -59,18 +59,18 @@ func FuzzTree(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		await(t, tree, func(k config.Keys[any]) bool { return len(k.Values) == 0 })
+		await(t, tree, func(k config.Values[any]) bool { return len(k.Keys) == 0 })
 	})
 }
 
 // shows reports whether k has the key as data say, if it is one, or else not.
-func shows(k config.Keys[any], key string, data []byte, is bool) bool {
-	u, has := k.Values[key]
-	_, err := config.JSON[any](data)
+func shows(k config.Values[any], key string, data []byte, is bool) bool {
+	u, has := k.Keys[key]
+	_, err := config.JSON[any]().Decode(data)
 	return has == is && (!is || (u.Err == nil) == (err == nil))
 }
 
-func await(t *testing.T, s *event.Stream[config.Keys[any]], ok func(config.Keys[any]) bool) {
+func await(t *testing.T, s *event.Stream[config.Values[any]], ok func(config.Values[any]) bool) {
 	t.Helper()
 	late := time.After(10 * time.Second)
 	for {

@@ -20,7 +20,7 @@ import (
 )
 
 // shows checks what a Tree comes to rest on.
-func (w *world) shows(s *event.Stream[config.Keys[int]], want string) {
+func (w *world) shows(s *event.Stream[config.Values[int]], want string) {
 	w.Helper()
 	time.Sleep(2 * time.Minute) // of the bubble: what could not be read is asked for again
 	synctest.Wait()
@@ -38,12 +38,12 @@ func TestNullIsNoValue(t *testing.T) {
 			_, err := w.op.Create(path, nil, 0, world)
 			w.must(err)
 		}
-		s := config.Watch(bg, w.c, "/p/n", number)
-		tree := config.Tree(bg, w.c, "/p", number)
+		s := config.New(w.c, "/p/n", numbers).Watch(bg)
+		tree := config.NewTree(w.c, "/p", numbers).Watch(bg)
 		u := w.expect(s, "none missing")
-		w.wants(u.Err, "read", "/p/n", config.ErrMissing)
+		w.wants(u.Err, "watch", "/p/n", config.ErrMissing)
 		w.shows(tree, "")
-		_, err := config.Read(bg, w.c, "/p/n", number)
+		_, err := config.New(w.c, "/p/n", numbers).Read(bg)
 		w.wants(err, "read", "/p/n", config.ErrMissing)
 		for want := 1; want <= 2; want++ {
 			n, err := add(bg, w.c, "/p/n")
@@ -57,7 +57,7 @@ func TestNullIsNoValue(t *testing.T) {
 		w.must(err)
 		w.expect(s, "2 v2 missing")
 		w.shows(tree, "")
-		_, err = config.Read(bg, w.c, "/p/n", number)
+		_, err = config.New(w.c, "/p/n", numbers).Read(bg)
 		w.wants(err, "read", "/p/n", config.ErrMissing)
 		n, err := add(bg, w.c, "/p/n")
 		if w.must(err); n != 1 || w.get("/p/n") != "1" {
@@ -66,8 +66,8 @@ func TestNullIsNoValue(t *testing.T) {
 		w.expect(s, "1 v4")
 		w.set("/p/n", "")
 		w.expect(s, "1 v4 malformed")
-		_, err = config.Read(bg, w.c, "/p/n", number)
-		w.wants(err, "decode", "/p/n", nil)
+		_, err = config.New(w.c, "/p/n", numbers).Read(bg)
+		w.wants(err, "read", "/p/n", nil, "decode")
 	})
 }
 
@@ -78,15 +78,15 @@ func TestDirectoryIsGivenValue(t *testing.T) {
 		_, err := add(bg, w.c, "/db/port")
 		w.must(err)
 		meddle := sync.OnceFunc(func() { w.set("/db", "7") })
-		n, err := config.Modify(bg, w.c, "/db", number, encodeNumber, func(n int) (int, error) {
+		n, err := config.New(w.c, "/db", numbers).Modify(bg, func(n int) (int, error) {
 			if n != 0 && n != 7 {
 				t.Errorf("change of %d", n)
 			}
 			meddle()
 			return n + 1, nil
 		})
-		if w.must(err); n != 8 || w.get("/db") != "8" || w.get("/db/port") != "1" {
-			t.Errorf("returned %d, stored\n%s", n, w.Tree())
+		if w.must(err); n.Value != 8 || w.get("/db") != "8" || w.get("/db/port") != "1" {
+			t.Errorf("returned %+v, stored\n%s", n, w.Tree())
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestValueAtChroot(t *testing.T) {
 			want := "2"
 			if first != "/" {
 				want = "1"
-				w.must(config.Publish(bg, c, "/", nil, encodeNumber, first[1:]))
+				w.must(config.NewTree(c, "/", numbers).Publish(bg, nil, first[1:]))
 			}
 			_, err = add(bg, c, "/")
 			w.must(err)
@@ -122,7 +122,7 @@ func TestKeyIsReadableAgain(t *testing.T) {
 	bubble(t, func(w *world) {
 		w.create("/p", "")
 		w.create("/p/a", "1")
-		tree := config.Tree(bg, w.c, "/p", number)
+		tree := config.NewTree(w.c, "/p", numbers).Watch(bg)
 		w.shows(tree, "a=1")
 		for _, name := range []string{"b", "c"} {
 			_, err := w.op.SetACL("/p/a", zk.WorldACL(zk.PermAll&^zk.PermRead), -1)
@@ -139,7 +139,7 @@ func TestKeyIsReadableAgain(t *testing.T) {
 			w.shows(tree, strings.Replace(k, "(unreadable)", "", 1)+" "+name+"=2")
 		}
 		k, _ := tree.Latest()
-		if u := k.Values["a"]; u.Version != 0 || u.Mzxid == 0 || u.Err != nil {
+		if u := k.Keys["a"]; u.Version != 0 || u.Mzxid == 0 || u.Err != nil {
 			t.Errorf("a is %+v", u)
 		}
 	})
@@ -163,7 +163,7 @@ func TestTreeLeavesOthersAlone(t *testing.T) {
 			}
 			return coordtest.Pass
 		})
-		all, app := config.Tree(bg, w.c, "/", number), config.Tree(bg, w.c, "/app", number)
+		all, app := config.NewTree(w.c, "/", numbers).Watch(bg), config.NewTree(w.c, "/app", numbers).Watch(bg)
 		w.shows(all, "")
 		var clients []*coord.Client
 		for _, chroot := range []string{"/", "/app", "/app/deep/er"} {
@@ -200,18 +200,18 @@ func TestKeysStay(t *testing.T) {
 		w.create("/p", "")
 		w.create("/p/a", "1")
 		w.create("/p/b", "2")
-		tree := config.Tree(bg, w.c, "/p", number)
-		var all, were []config.Keys[int]
+		tree := config.NewTree(w.c, "/p", numbers).Watch(bg)
+		var all, were []config.Values[int]
 		receive := func(want string) {
 			w.shows(tree, want)
 			k := <-tree.Updates()
 			for _, old := range all {
-				if reflect.ValueOf(old.Values).Pointer() == reflect.ValueOf(k.Values).Pointer() {
+				if reflect.ValueOf(old.Keys).Pointer() == reflect.ValueOf(k.Keys).Pointer() {
 					t.Errorf("the map of %q is that of an earlier one", want)
 				}
 			}
 			all = append(all, k)
-			were = append(were, config.Keys[int]{Values: maps.Clone(k.Values), Suspended: k.Suspended})
+			were = append(were, config.Values[int]{Keys: maps.Clone(k.Keys), Suspended: k.Suspended})
 		}
 		receive("a=1 b=2")
 		heal := w.link.Cut()
@@ -223,7 +223,7 @@ func TestKeysStay(t *testing.T) {
 		w.delete("/p/b")
 		receive("a=1(bad)")
 		for i, k := range all {
-			if !maps.Equal(k.Values, were[i].Values) {
+			if !maps.Equal(k.Keys, were[i].Keys) {
 				t.Errorf("%q has become %q", sayKeys(were[i]), sayKeys(k))
 			}
 		}
@@ -250,23 +250,23 @@ func TestReadsCatchUp(t *testing.T) {
 			}
 			requests = nil
 		}
-		_, err = config.Read(bg, w.c, "/n", number)
+		_, err = config.New(w.c, "/n", numbers).Read(bg)
 		w.must(err)
 		asked("sync", "getData")
-		_, err = config.Read(bg, w.c, "/none", number)
+		_, err = config.New(w.c, "/none", numbers).Read(bg)
 		w.wants(err, "read", "/none", config.ErrMissing)
 		asked("sync", "getData")
 		meddle := sync.OnceFunc(func() { w.set("/n", "5") })
-		n, err := config.Modify(bg, w.c, "/n", number, encodeNumber, func(n int) (int, error) {
+		n, err := config.New(w.c, "/n", numbers).Modify(bg, func(n int) (int, error) {
 			meddle()
 			return n + 1, nil
 		})
-		if w.must(err); n != 6 {
-			t.Errorf("returned %d", n)
+		if w.must(err); n.Value != 6 {
+			t.Errorf("returned %+v", n)
 		}
 		asked("getData", "multi", "sync", "getData", "multi")
 		mine := errors.New("not this one")
-		_, err = config.Modify(bg, w.c, "/n", number, encodeNumber, func(int) (int, error) { return 0, mine })
+		_, err = config.New(w.c, "/n", numbers).Modify(bg, func(int) (int, error) { return 0, mine })
 		w.wants(err, "modify", "/n", mine) // not on the word of a server that may be behind
 		asked("getData", "sync", "getData")
 	})
@@ -275,11 +275,11 @@ func TestReadsCatchUp(t *testing.T) {
 // JSON null is a value: the zero T.
 func TestJSONNull(t *testing.T) {
 	bubble(t, func(w *world) {
-		if p, err := config.JSON[*int]([]byte("null")); p != nil || err != nil {
+		if p, err := config.JSON[*int]().Decode([]byte("null")); p != nil || err != nil {
 			t.Errorf("got %v, %v", p, err)
 		}
 		w.create("/n", "7")
-		s := config.Watch(bg, w.c, "/n", config.JSON[int])
+		s := config.New(w.c, "/n", config.JSON[int]()).Watch(bg)
 		w.expect(s, "7 v0")
 		w.set("/n", "null")
 		w.expect(s, "0 v1")

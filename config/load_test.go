@@ -46,8 +46,8 @@ func TestLoad(t *testing.T) {
 	var updates atomic.Int64
 	for range watchers {
 		c := dial()
-		read := config.Watch(t.Context(), c, path, config.JSON[record])
-		streams = append(streams, read, config.Watch(t.Context(), c, path, config.JSON[record]))
+		read := config.New(c, path, config.JSON[record]()).Watch(t.Context())
+		streams = append(streams, read, config.New(c, path, config.JSON[record]()).Watch(t.Context()))
 		readers.Go(func() {
 			var last config.Update[record]
 			for u := range read.All() {
@@ -69,7 +69,7 @@ func TestLoad(t *testing.T) {
 	next := func(until time.Duration) {
 		for ; time.Since(began) < until; n++ {
 			<-time.After(time.Until(began.Add(time.Duration(n) * time.Second / rate)))
-			_, err := config.Modify(t.Context(), writer, path, config.JSON[record], config.EncodeJSON, func(r record) (record, error) {
+			_, err := config.New(writer, path, config.JSON[record]()).Modify(t.Context(), func(r record) (record, error) {
 				return record{r.N + 1, pad}, nil
 			})
 			if err != nil {

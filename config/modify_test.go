@@ -47,7 +47,7 @@ var modifyings = []struct {
 		c, _ := w.dial(&coord.Options{Chroot: "/deep/down"})
 		_, err := add(bg, c, "/a/n")
 		w.must(err)
-		_, err = config.Modify(bg, c, "/", config.Text, config.EncodeText, func(s string) (string, error) { return s + "1", nil })
+		_, err = config.New(c, "/", config.Text()).Modify(bg, func(s string) (string, error) { return s + "1", nil })
 		w.must(err)
 		if w.get("/deep/down/a/n") != "1" || w.get("/deep/down") != "1" || w.get("/_zkcoord") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
@@ -84,7 +84,7 @@ var modifyings = []struct {
 		names, _, err := w.op.Children("/_zkcoord")
 		w.must(err)
 		if len(names) == 0 || len(names) > 8 || w.get("/n") != "50" {
-			w.Errorf("%d marks, %s stored", len(names), w.get("/n"))
+			w.Errorf("%d witnesses, %s stored", len(names), w.get("/n"))
 		}
 		w.must(w.c.Close())
 		w.reap()
@@ -95,7 +95,7 @@ var modifyings = []struct {
 	{"a write of another client in between is not lost, and the change is made of it", func(w *world) {
 		w.create("/n", "1")
 		saw := []int{}
-		n, err := config.Modify(bg, w.c, "/n", number, encodeNumber, func(n int) (int, error) {
+		n, err := config.New(w.c, "/n", numbers).Modify(bg, func(n int) (int, error) {
 			saw = append(saw, n)
 			if len(saw) <= 3 {
 				w.set("/n", fmt.Sprint(100*len(saw)))
@@ -103,8 +103,8 @@ var modifyings = []struct {
 			return n + 1, nil
 		})
 		w.must(err)
-		if n != 301 || w.get("/n") != "301" || !slices.Equal(saw, []int{1, 100, 200, 300}) {
-			w.Errorf("returned %d and stored %s after %v", n, w.get("/n"), saw)
+		if n.Value != 301 || w.get("/n") != "301" || !slices.Equal(saw, []int{1, 100, 200, 300}) {
+			w.Errorf("returned %+v and stored %s after %v", n, w.get("/n"), saw)
 		}
 	}},
 	{"so is a delete, a create, and both", func(w *world) {
@@ -120,7 +120,7 @@ var modifyings = []struct {
 				w.create("/n", x.before)
 			}
 			once := sync.OnceFunc(x.meddle)
-			_, err := config.Modify(bg, w.c, "/n", number, encodeNumber, func(n int) (int, error) {
+			_, err := config.New(w.c, "/n", numbers).Modify(bg, func(n int) (int, error) {
 				once()
 				return n + 1, nil
 			})
@@ -134,9 +134,9 @@ var modifyings = []struct {
 	{"an error of change is returned, and nothing is written", func(w *world) {
 		w.create("/n", "1")
 		mine := errors.New("too much")
-		_, err := config.Modify(bg, w.c, "/n", number, encodeNumber, func(int) (int, error) { return 9, mine })
+		_, err := config.New(w.c, "/n", numbers).Modify(bg, func(int) (int, error) { return 9, mine })
 		w.wants(err, "modify", "/n", mine)
-		_, err = config.Modify(bg, w.c, "/m", number, encodeNumber, func(int) (int, error) { return 9, mine })
+		_, err = config.New(w.c, "/m", numbers).Modify(bg, func(int) (int, error) { return 9, mine })
 		w.wants(err, "modify", "/m", mine)
 		if w.get("/n") != "1" || w.get("/m") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
@@ -146,7 +146,7 @@ var modifyings = []struct {
 		for _, bad := range []string{"one", "panic"} {
 			w.create("/n", bad)
 			_, err := add(bg, w.c, "/n")
-			w.wants(err, "decode", "/n", nil)
+			w.wants(err, "modify", "/n", nil, "decode")
 			if w.get("/n") != bad {
 				w.Errorf("stored %s", w.get("/n"))
 			}
@@ -163,8 +163,8 @@ var modifyings = []struct {
 			{func(int) ([]byte, error) { panic("no words") }, nil},
 			{func(int) ([]byte, error) { return make([]byte, coord.MaxData+1), nil }, nil},
 		} {
-			_, err := config.Modify(bg, w.c, "/n", number, x.encode, increment)
-			w.wants(err, "encode", "/n", x.target)
+			_, err := config.New(w.c, "/n", config.Codec[int]{Decode: number, Encode: x.encode}).Modify(bg, increment)
+			w.wants(err, "modify", "/n", x.target, "encode")
 		}
 		if w.get("/n") != "nothing" {
 			w.Errorf("stored\n%s", w.Tree())
@@ -173,9 +173,9 @@ var modifyings = []struct {
 	{"the most that can be stored is stored", func(w *world) {
 		big := strings.Repeat("x", coord.MaxData)
 		for range 2 {
-			got, err := config.Modify(bg, w.c, "/n", config.Text, config.EncodeText, func(string) (string, error) { return big, nil })
+			got, err := config.New(w.c, "/n", config.Text()).Modify(bg, func(string) (string, error) { return big, nil })
 			w.must(err)
-			if got != big || w.get("/n") != big {
+			if got.Value != big || w.get("/n") != big {
 				w.Error("stored something else")
 			}
 		}
@@ -183,9 +183,12 @@ var modifyings = []struct {
 	{"no bytes are stored as such, and not as null", func(w *world) {
 		var replies [][]byte
 		c := w.through(func(conn net.Conn) net.Conn { return spy{conn, &replies} })
-		_, err := config.Modify(bg, c, "/n", config.Text, func(string) ([]byte, error) { return nil, nil }, func(s string) (string, error) { return s, nil })
+		_, err := config.New(c, "/n", config.Codec[string]{
+			Decode: config.Text().Decode,
+			Encode: func(string) ([]byte, error) { return nil, nil },
+		}).Modify(bg, func(s string) (string, error) { return s, nil })
 		w.must(err)
-		u, err := config.Read(bg, c, "/n", config.Text)
+		u, err := config.New(c, "/n", config.Text()).Read(bg)
 		w.must(err)
 		last := replies[len(replies)-1]
 		if u.Value != "" || !bytes.Equal(last[20:24], []byte{0, 0, 0, 0}) { // behind length, xid, zxid and error
@@ -200,7 +203,7 @@ var modifyings = []struct {
 					w.Errorf("recovered %v", p)
 				}
 			}()
-			_, _ = config.Modify(bg, w.c, "/n", number, encodeNumber, func(int) (int, error) { panic("mine") })
+			_, _ = config.New(w.c, "/n", numbers).Modify(bg, func(int) (int, error) { panic("mine") })
 		}()
 		n, err := add(bg, w.c, "/n")
 		w.must(err)
@@ -208,15 +211,15 @@ var modifyings = []struct {
 			w.Errorf("returned %d", n)
 		}
 	}},
-	{"what can not be right is refused at once", func(w *world) {
+	{"what cannot be right is refused at once", func(w *world) {
 		w.link.Cut() // nothing is asked
 		_, err := add(bg, w.c, "n")
 		w.wants(err, "modify", "n", coord.ErrInvalidPath)
-		_, err = config.Modify(bg, w.c, "/n", nil, encodeNumber, increment)
+		_, err = config.New(w.c, "/n", config.Codec[int]{Encode: encodeNumber}).Modify(bg, increment)
 		w.wants(err, "modify", "/n", nil)
-		_, err = config.Modify(bg, w.c, "/n", number, nil, increment)
+		_, err = config.New(w.c, "/n", config.Codec[int]{Decode: number}).Modify(bg, increment)
 		w.wants(err, "modify", "/n", nil)
-		_, err = config.Modify(bg, w.c, "/n", number, encodeNumber, nil)
+		_, err = config.New(w.c, "/n", numbers).Modify(bg, nil)
 		w.wants(err, "modify", "/n", nil)
 	}},
 	{"the ensemble's refusal is returned", func(w *world) {
@@ -313,13 +316,13 @@ var modifyings = []struct {
 				n, err := add(bg, w.c, "/n")
 				w.must(err)
 				one, stop := context.WithCancel(bg)
-				s := config.Watch(one, w.c, "/n", number)
+				s := config.New(w.c, "/n", numbers).Watch(one)
 				if u := <-s.Updates(); u.Value < n || u.Err != nil {
 					w.Errorf("after %d was stored a new stream began with %s", n, say(u))
 				}
 				stop()
 			}
-			config.Watch(ctx, w.c, "/n", number)
+			config.New(w.c, "/n", numbers).Watch(ctx)
 			synctest.Wait()
 		}
 	}},
@@ -359,7 +362,7 @@ var modifyings = []struct {
 		cause := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(bg, T/10, cause)
 		defer cancel()
-		_, err = config.Modify(ctx, w.c, "/n", number, encodeNumber, cutOff)
+		_, err = config.New(w.c, "/n", numbers).Modify(ctx, cutOff)
 		w.wants(err, "modify", "/n", cause)
 		if errors.Is(err, config.ErrUnknown) || w.get("/n") != "1" {
 			w.Errorf("%v; stored %s", err, w.get("/n"))
@@ -367,10 +370,10 @@ var modifyings = []struct {
 		w.await(w.c, coord.Connected)
 		old := w.c.Session()
 		cuts = 1
-		n, err := config.Modify(bg, w.c, "/n", number, encodeNumber, cutOff)
+		n, err := config.New(w.c, "/n", numbers).Modify(bg, cutOff)
 		w.must(err)
-		if n != 2 || w.get("/n") != "2" || w.c.Session() == old {
-			w.Errorf("returned %d, stored %s", n, w.get("/n"))
+		if n.Value != 2 || w.get("/n") != "2" || w.c.Session() == old {
+			w.Errorf("returned %+v, stored %s", n, w.get("/n"))
 		}
 	}},
 	{"when the client has given up the session and the ensemble has not, the outcome is known (R91)", func(w *world) {
@@ -427,7 +430,7 @@ var modifyings = []struct {
 			}
 		}
 	}},
-	{"a new session begins with new marks", func(w *world) {
+	{"a new session begins with new witnesses", func(w *world) {
 		for range 2 {
 			multis := 0
 			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -461,23 +464,23 @@ var modifyings = []struct {
 			}
 		}
 	}},
-	{"marks that an operator deletes, changes or forbids to write are replaced or done without", func(w *world) {
+	{"witnesses that an operator deletes, changes or forbids to write are replaced or done without", func(w *world) {
 		_, err := add(bg, w.c, "/n")
 		w.must(err)
-		marks := func() string {
+		witnesses := func() string {
 			names, _, err := w.op.Children("/_zkcoord")
 			w.must(err)
 			return "/_zkcoord/" + names[0]
 		}
-		w.delete(marks() + "/session")
-		w.delete(marks())
+		w.delete(witnesses() + "/session")
+		w.delete(witnesses())
 		_, err = add(bg, w.c, "/n")
 		w.must(err)
-		w.delete(marks() + "/session")
+		w.delete(witnesses() + "/session")
 		w.reap()
 		_, err = add(bg, w.c, "/n")
 		w.must(err)
-		w.set(marks(), "what is this?")
+		w.set(witnesses(), "what is this?")
 		_, err = add(bg, w.c, "/n")
 		w.must(err)
 		for names, _, _ := w.op.Children("/_zkcoord"); len(names) > 0; names = names[1:] {
@@ -495,7 +498,7 @@ var modifyings = []struct {
 	{"a version of -1, which would mean any, is not sent (R38)", func(w *world) {
 		w.create("/n", "the version behind this is forged")
 		c := w.through(func(conn net.Conn) net.Conn { return forger{conn} })
-		_, err := config.Modify(bg, c, "/n", config.Text, config.EncodeText, func(string) (string, error) { return "new", nil })
+		_, err := config.New(c, "/n", config.Text()).Modify(bg, func(string) (string, error) { return "new", nil })
 		w.wants(err, "modify", "/n", nil)
 		if err == nil || !strings.Contains(err.Error(), "-1") {
 			w.Errorf("got %v", err)
@@ -538,9 +541,9 @@ func TestModify(t *testing.T) {
 	}
 }
 
-// Where the ensemble does not let a client have marks, changes are made without,
+// Where the ensemble does not let a client have witnesses, changes are made without,
 // and a lost answer is judged by what is there.
-func TestWithoutMarks(t *testing.T) {
+func TestWithoutWitnesses(t *testing.T) {
 	locked := func(w *world) {
 		_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
 		w.must(err)
@@ -584,7 +587,7 @@ func TestWithoutMarks(t *testing.T) {
 					t.Errorf("stored %s, want %s", got, x.want)
 				}
 				if tree := w.Tree(); strings.Contains(tree, "_zkcoord") {
-					t.Errorf("there are marks:\n%s", tree)
+					t.Errorf("there are witnesses:\n%s", tree)
 				}
 			})
 		})

@@ -15,72 +15,78 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 )
 
-// Publish stores several values at once, and removes others. The keys of values
-// and those to remove are paths relative to path, such as "db/host". They are all
-// changed in one transaction: whoever reads them finds all of it or nothing, and never
-// a part of it beside a part of what another publishes at the same time. (Of several
-// streams each hears of its own key, one after the other.)
+// Publish stores the values of set and removes other keys, in one transaction.
+// Whoever reads them finds all of it or nothing, and never a part of it beside a part
+// of what another publishes at the same time. (Of several streams each is told of
+// its own key, one after the other.) Keys are paths relative to that of the tree,
+// such as "db/host".
 //
-// What is stored is replaced, whatever it is: of two who publish, the last wins.
-// What is not there is created, and what is missing above it is created first, and
-// stays even if the transaction is refused. To remove a key that is not there is
+// What is stored is replaced, whatever it is: of two publications, the last wins.
+// What does not exist is created. What is missing above it is created first, and
+// stays even if the transaction is refused. To remove a key that does not exist is
 // no error; to remove one that has children is one, zk.ErrNotEmpty, unless they are
-// removed as well. Among several keys, that one is not there is made sure of in the
-// same transaction: a znode is created in its place and deleted again. That takes the
-// permission for both, whoever follows the directory looks at it again, and below an
-// ephemeral znode, which can have no keys, it is refused.
+// removed as well. Among several keys, the same transaction makes sure that a key
+// does not exist: a znode is created in its place and deleted again. That needs the
+// permission for both, makes those who follow the directory look at it again, and is
+// refused below an ephemeral znode, which can have no keys.
 //
-// The change is carried out once or not at all, as that of [Modify], and an error
-// means what it means there. Nothing is asked of the ensemble if a key is invalid,
-// or is both to be stored and to be removed, or if the values take more than
+// A publication is carried out once or not at all, as the change of [Value.Modify],
+// and an error means what it means there. Nothing is asked of the ensemble if a key
+// is invalid, or both stored and removed, or if the values take more than
 // [coord.MaxData] bytes together, or all of it, with the client's access list for
 // each that is stored, is more than a server takes as one request. That may turn out
-// later, and nothing be changed, if many that are to be removed are not there: such a
-// key takes about three times the room.
-func Publish[T any](ctx context.Context, c *coord.Client, path string, values map[string]T, encode func(T) ([]byte, error), remove ...string) error {
-	fail := func(err error) error { return &coord.Error{Op: "publish", Path: path, Err: err} }
-	if err := coord.CheckPath(path); err != nil {
-		return fail(err)
+// later, and nothing be changed, if many keys to be removed do not exist: such a key
+// takes about three times the room.
+func (t *Tree[T]) Publish(ctx context.Context, set map[string]T, remove ...string) error {
+	err := t.check(false, len(set) > 0)
+	var writes []write
+	if err == nil {
+		writes, err = t.writes(set, remove)
 	}
-	if encode == nil {
-		return fail(errNil("encode"))
+	if err == nil {
+		err = repeat(ctx, t.c, func(s *coord.Session) error {
+			return publish(ctx, t.c, s, t.c.FullPath(t.path), writes)
+		})
 	}
+	if err != nil {
+		return &coord.Error{Op: "publish", Path: t.path, Err: err}
+	}
+	return nil
+}
+
+// writes returns what is to be done to store set and to remove keys, or why that
+// cannot be done at once.
+func (t *Tree[T]) writes(set map[string]T, remove []string) ([]write, error) {
 	var writes []write
 	// Sorted, so that what is above is created before what is below, and removed
 	// after it.
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		at, err := keyPath(path, key)
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		at, err := keyPath(t.path, key)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
-		data, err := encoded(at, encode, values[key])
+		data, err := t.codec.encode(set[key])
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("key %q: %w", key, err)
 		}
-		writes = append(writes, write{key: key, path: c.FullPath(at), data: data, version: -1})
+		writes = append(writes, write{key: key, path: t.c.FullPath(at), data: data, version: -1})
 	}
 	gone := slices.Compact(slices.Sorted(slices.Values(remove)))
 	for _, key := range slices.Backward(gone) {
-		at, err := keyPath(path, key)
+		at, err := keyPath(t.path, key)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
-		if _, both := values[key]; both {
-			return fail(fmt.Errorf("config: key %q is both to be stored and to be removed", key))
+		if _, both := set[key]; both {
+			return nil, fmt.Errorf("config: key %q is both to be stored and to be removed", key)
 		}
-		// Taken for there until it is looked at: so it needs the least room.
-		writes = append(writes, write{key: key, path: c.FullPath(at), remove: true, was: new(zk.Stat)})
+		// Taken to exist until it is looked at: so it needs the least room.
+		writes = append(writes, write{key: key, path: t.c.FullPath(at), remove: true, found: node{Exists: true}})
 	}
 	if err := checkData(writes); err != nil {
-		return fail(err)
+		return nil, err
 	}
-	if err := marksOf(c).checkSize(writes); err != nil {
-		return fail(err)
-	}
-	if err := publish(ctx, c, c.FullPath(path), writes); err != nil {
-		return fail(err)
-	}
-	return nil
+	return writes, witnessesOf(t.c).checkSize(writes)
 }
 
 // keyPath returns the path of key below path.
@@ -107,36 +113,28 @@ func checkData(writes []write) error {
 	return nil
 }
 
-// publish carries out writes below the full path.
-func publish(ctx context.Context, c *coord.Client, path string, writes []write) error {
-	var pause backoff
-	for {
-		s, err := c.Await(ctx)
-		if err != nil {
-			return err
-		}
-		var todo []write
-		if err = look(ctx, s, path, writes); err == nil {
-			todo, err = conditional(ctx, s, writes)
-		}
-		if err == nil && len(todo) == 1 && todo[0].absent() {
-			err = confirm(ctx, s, todo[0].path)
-		} else if err == nil && len(todo) > 0 {
-			err = commit(ctx, c, s, todo)
-		}
-		if err != errAgain {
-			return err
-		}
-		pause.wait(ctx, s)
+// publish carries out writes, at or below the full path, in session s.
+func publish(ctx context.Context, c *coord.Client, s *coord.Session, path string, writes []write) error {
+	if err := find(ctx, s, path, writes); err != nil {
+		return err
 	}
+	todo, err := conditional(ctx, s, writes)
+	switch {
+	case err != nil || len(todo) == 0:
+		return err
+	case len(todo) == 1 && todo[0].absent():
+		return confirm(ctx, s, todo[0].path)
+	}
+	_, err = commit(ctx, c, s, todo)
+	return err
 }
 
 // maxLooks is how many znodes are asked after at a time. More would only wait in
 // line for the connection.
 const maxLooks = 8
 
-// look asks what is there of writes, and notes it in them.
-func look(ctx context.Context, s *coord.Session, path string, writes []write) error {
+// find notes in writes what there is of them.
+func find(ctx context.Context, s *coord.Session, path string, writes []write) error {
 	// Or a key that another client has stored before may be missed, and then
 	// not be removed.
 	if err := catchUp(ctx, s, path); err != nil {
@@ -147,52 +145,39 @@ func look(ctx context.Context, s *coord.Session, path string, writes []write) er
 	for i := range writes {
 		w := &writes[i]
 		g.Go(func() (err error) {
-			w.was, err = exists(within, s, w.path)
+			w.found, err = exists(within, s, w.path)
 			return err
 		})
 	}
 	return g.Wait()
 }
 
-// exists returns the stat of the full path, nil if it is not there.
-func exists(ctx context.Context, s *coord.Session, path string) (*zk.Stat, error) {
-	stat, err := coord.Retry(ctx, s, func(conn *zk.Conn) (*zk.Stat, error) {
-		there, stat, err := conn.Exists(path)
-		if !there {
-			stat = nil
-		}
-		return stat, err
-	})
-	return stat, reason(ctx, s, err)
-}
-
-// confirm has a quorum say that the full path is not there, which a look does not: a
-// leader that is cut off answers that, too. A write that is refused is agreed upon as
-// any other, and takes no permission if there is nothing.
+// confirm makes a quorum say that the full path does not exist, which a read does
+// not: a leader that is cut off answers that, too. A write that is refused is agreed
+// upon as any other, and needs no permission if there is nothing.
 func confirm(ctx context.Context, s *coord.Session, path string) error {
-	_, err := coord.Retry(ctx, s, func(conn *zk.Conn) (*zk.Stat, error) {
-		return conn.Set(path, nil, math.MinInt32) // a version that no znode has
-	})
+	_, err := set(ctx, s, path, nil, math.MinInt32) // a version that no znode has
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil
 	case coord.Refused(err): // something is there
-		return errAgain
+		return errStale
 	}
-	return reason(ctx, s, err)
+	return err
 }
 
 // conditional returns what is to be done in one transaction for writes, which have
-// been looked at. That what is to be removed is not there is a condition of the
-// transaction: another might create it before that is carried out, and one would find
-// half of each. A znode can be a condition by its absence if its parent is there. So
-// the topmost one that is missing stands for all that is to be removed below it.
+// been looked at. That a key to be removed does not exist is a condition of the
+// transaction: another might create it before that is carried out, and a reader
+// would find half of each. The absence of a znode can be a condition if its parent
+// exists. So the topmost one that is missing stands for all that is to be removed
+// below it.
 func conditional(ctx context.Context, s *coord.Session, writes []write) ([]write, error) {
 	there := map[string]bool{"/": true}
 	named := make(map[string]bool) // those whose absence is a condition already
 	for _, w := range writes {
-		there[w.path] = w.was != nil
-		for up := path.Dir(w.path); w.was != nil && !there[up]; up = path.Dir(up) {
+		there[w.path] = w.found.Exists
+		for up := path.Dir(w.path); w.found.Exists && !there[up]; up = path.Dir(up) {
 			there[up] = true
 		}
 		named[w.path] = w.creates()
@@ -201,11 +186,11 @@ func conditional(ctx context.Context, s *coord.Session, writes []write) ([]write
 	for _, w := range writes {
 		for up := path.Dir(w.path); w.absent() && len(writes) > 1 && !there[up]; up = path.Dir(up) {
 			if _, known := there[up]; !known {
-				stat, err := exists(ctx, s, up)
+				n, err := exists(ctx, s, up)
 				if err != nil {
 					return nil, err
 				}
-				if there[up] = stat != nil; there[up] {
+				if there[up] = n.Exists; n.Exists {
 					break
 				}
 			}

@@ -49,13 +49,13 @@ func TestPublicationsMeetOnRealServer(t *testing.T) {
 				remove = append(remove, key)
 			}
 		}
-		if err := config.Publish(t.Context(), c, root, values, encodeNumber, remove...); err != nil {
+		if err := config.NewTree(c, root, numbers).Publish(t.Context(), values, remove...); err != nil {
 			t.Error(err)
 		}
 	}
 	publish(dial(), 0)
 	var states, mixed atomic.Int64
-	check := func(k config.Keys[int]) {
+	check := func(k config.Values[int]) {
 		state, err := keysOf(k)
 		want := slices.Clone(kinds[state["a"]%len(kinds)])
 		if slices.Contains(want, "opt/below") {
@@ -76,7 +76,7 @@ func TestPublicationsMeetOnRealServer(t *testing.T) {
 	for range readers {
 		c := dial()
 		trees = append(trees, c)
-		tree := config.Tree(t.Context(), c, root, number)
+		tree := config.NewTree(c, root, numbers).Watch(t.Context())
 		reading.Go(func() {
 			for k := range tree.All() {
 				check(k)

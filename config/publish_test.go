@@ -19,7 +19,7 @@ import (
 
 // numbers publishes.
 func (w *world) numbers(values map[string]int, remove ...string) error {
-	return config.Publish(bg, w.c, "/app", values, encodeNumber, remove...)
+	return config.NewTree(w.c, "/app", numbers).Publish(bg, values, remove...)
 }
 
 // publishings are what Publish must do. In each the name says what is guaranteed.
@@ -154,33 +154,33 @@ var publishings = []struct {
 			}
 		}
 	}},
-	{"what can not be right is refused at once", func(w *world) {
+	{"what cannot be right is refused at once", func(w *world) {
 		w.link.Cut() // nothing is asked
 		for _, key := range []string{"", "/a", "a/", "a//b", "..", "a/./b", "\xff", "a\x00", strings.Repeat("k", 17<<10)} {
 			w.wants(w.numbers(map[string]int{key: 1}), "publish", "/app", coord.ErrInvalidPath)
 			w.wants(w.numbers(map[string]int{"a": 1}, key), "publish", "/app", coord.ErrInvalidPath)
 		}
 		w.wants(w.numbers(map[string]int{"a": 1, "b": 2}, "b"), "publish", "/app", nil)
-		w.wants(config.Publish(bg, w.c, "app", map[string]int{"a": 1}, encodeNumber), "publish", "app", coord.ErrInvalidPath)
-		w.wants(config.Publish[int](bg, w.c, "/app", nil, nil), "publish", "/app", nil)
+		w.wants(config.NewTree(w.c, "app", numbers).Publish(bg, map[string]int{"a": 1}), "publish", "app", coord.ErrInvalidPath)
+		w.wants(config.NewTree(w.c, "/app", decoder(number)).Publish(bg, map[string]int{"a": 1}), "publish", "/app", nil, "no Encode")
 		big := strings.Repeat("x", coord.MaxData/2+1)
-		w.wants(config.Publish(bg, w.c, "/app", map[string]string{"a": big, "b": big}, config.EncodeText), "publish", "/app", nil)
+		w.wants(config.NewTree(w.c, "/app", config.Text()).Publish(bg, map[string]string{"a": big, "b": big}), "publish", "/app", nil)
 		many := make(map[string]string)
 		for i := range 20_000 {
 			many[fmt.Sprint("key-", i)] = ""
 		}
-		w.wants(config.Publish(bg, w.c, "/app", many, config.EncodeText), "publish", "/app", nil)
-		w.wants(config.Publish(bg, w.c, "/app", map[string]string{"a": "\xff"}, config.EncodeText), "encode", "/app/a", nil)
-		w.wants(config.Publish(bg, w.c, "/app", map[string]int{"a": 1}, func(int) ([]byte, error) { panic("no") }), "encode", "/app/a", nil)
+		w.wants(config.NewTree(w.c, "/app", config.Text()).Publish(bg, many), "publish", "/app", nil)
+		w.wants(config.NewTree(w.c, "/app", config.Text()).Publish(bg, map[string]string{"a": "\xff"}), "publish", "/app", nil, `"a": encode`)
+		w.wants(config.NewTree(w.c, "/app", config.Codec[int]{Encode: func(int) ([]byte, error) { panic("no") }}).Publish(bg, map[string]int{"a": 1}), "publish", "/app", nil, `"a": encode`)
 	}},
 	{"as much as is let pass can be stored", func(w *world) {
 		big := strings.Repeat("x", coord.MaxData)
-		w.must(config.Publish(bg, w.c, "/app", map[string]string{"a": big}, config.EncodeText))
+		w.must(config.NewTree(w.c, "/app", config.Text()).Publish(bg, map[string]string{"a": big}))
 		many := make(map[string]string)
 		for i := range 9_000 {
 			many[fmt.Sprint("key-", i)] = ""
 		}
-		w.must(config.Publish(bg, w.c, "/app", many, config.EncodeText))
+		w.must(config.NewTree(w.c, "/app", config.Text()).Publish(bg, many))
 		names, _, err := w.op.Children("/app")
 		w.must(err)
 		if w.get("/app/a") != big || len(names) != 9_001 {
@@ -204,7 +204,7 @@ var publishings = []struct {
 		}
 	}},
 	{"below the root", func(w *world) {
-		w.must(config.Publish(bg, w.c, "/", map[string]int{"a": 1, "b/c": 2}, encodeNumber))
+		w.must(config.NewTree(w.c, "/", numbers).Publish(bg, map[string]int{"a": 1, "b/c": 2}))
 		if w.get("/a") != "1" || w.get("/b/c") != "2" {
 			w.Errorf("stored\n%s", w.Tree())
 		}
@@ -223,10 +223,10 @@ var publishings = []struct {
 					values := map[string]int{"a": n, "b/c": n, "d": n}
 					if j%3 == 0 {
 						delete(values, "d")
-						w.must(config.Publish(bg, c, "/app", values, encodeNumber, "d"))
+						w.must(config.NewTree(c, "/app", numbers).Publish(bg, values, "d"))
 						continue
 					}
-					w.must(config.Publish(bg, c, "/app", values, encodeNumber))
+					w.must(config.NewTree(c, "/app", numbers).Publish(bg, values))
 				}
 			})
 		}
@@ -242,7 +242,7 @@ var publishings = []struct {
 		ctx, cancel := context.WithTimeoutCause(bg, T/10, cause)
 		defer cancel()
 		began := time.Now()
-		err := config.Publish(ctx, w.c, "/app", map[string]int{"a": 1}, encodeNumber)
+		err := config.NewTree(w.c, "/app", numbers).Publish(ctx, map[string]int{"a": 1})
 		w.wants(err, "publish", "/app", cause)
 		if errors.Is(err, config.ErrUnknown) || time.Since(began) != T/10 {
 			w.Errorf("%v after %v", err, time.Since(began))

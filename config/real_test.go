@@ -39,7 +39,7 @@ func TestReal(t *testing.T) {
 	opts := coord.Options{Chroot: root, Dial: link.Dial}
 	c, op := dial(&opts), dial(nil)
 	publish := func(values map[string]int, remove ...string) error {
-		return config.Publish(bg, c, "/app", values, encodeNumber, remove...)
+		return config.NewTree(c, "/app", numbers).Publish(bg, values, remove...)
 	}
 	get := func(path string) string {
 		t.Helper()
@@ -78,7 +78,7 @@ func TestReal(t *testing.T) {
 	}
 
 	// A stream sees a delete and a create with the same version. (R31.)
-	s := config.Watch(t.Context(), c, "/n", number)
+	s := config.New(c, "/n", numbers).Watch(t.Context())
 	next := func(want string) {
 		t.Helper()
 		for deadline := time.After(20 * time.Second); ; {
@@ -122,12 +122,12 @@ func TestReal(t *testing.T) {
 
 	// As much as is let pass.
 	big := strings.Repeat("x", coord.MaxData)
-	must(config.Publish(bg, c, "/big", map[string]string{"a": big}, config.EncodeText))
+	must(config.NewTree(c, "/big", config.Text()).Publish(bg, map[string]string{"a": big}))
 	many := make(map[string]string)
 	for i := range 9_000 {
 		many[fmt.Sprint("key-", i)] = ""
 	}
-	must(config.Publish(bg, c, "/many", many, config.EncodeText))
+	must(config.NewTree(c, "/many", config.Text()).Publish(bg, many))
 	names, _, err := op.Conn().Children(root + "/many")
 	must(err)
 	if len(names) != len(many) || len(get("/big/a")) != len(big) {
@@ -137,9 +137,9 @@ func TestReal(t *testing.T) {
 	for key := range many {
 		gone = append(gone, key)
 	}
-	must(config.Publish(bg, c, "/many", nil, config.EncodeText, gone...))
+	must(config.NewTree(c, "/many", config.Text()).Publish(bg, nil, gone...))
 
-	// Without marks.
+	// Without witnesses.
 	auth := []coord.Auth{{Scheme: "digest", Credential: []byte("ada:lovelace")}}
 	acl := zk.DigestACL(zk.PermAll, "ada", "lovelace")
 	owner := dial(&coord.Options{Chroot: root + "/closed", Auth: auth, ACL: acl})

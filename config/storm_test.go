@@ -86,7 +86,7 @@ func (s *storm) increments(root string, rounds int, dial func() (*coord.Client, 
 	for _, l := range links {
 		l.OnFrame(nil)
 	}
-	u, err := config.Read(bg, op, path, number)
+	u, err := config.New(op, path, numbers).Read(bg)
 	if err != nil || u.Value != clients*rounds {
 		s.Errorf("counted %d of %d, %v", u.Value, clients*rounds, err)
 	}
@@ -178,7 +178,7 @@ func TestExactCountAcrossSessions(t *testing.T) {
 		}
 		all.Wait()
 		time.Sleep(3 * T) // of the bubble: what is under way is over
-		u, err := config.Read(bg, server.Client(t, nil), "/counter", number)
+		u, err := config.New(server.Client(t, nil), "/counter", numbers).Read(bg)
 		if err != nil || u.Value != sum.ok || sum.unknown > 0 {
 			t.Errorf("counted %d, %+v, %v", u.Value, sum, err)
 		}

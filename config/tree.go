@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 
@@ -10,71 +11,122 @@ import (
 	"github.com/zkcoord/zkcoord/internal/subtree"
 )
 
-// Keys is all values below a path as they were at one moment.
-type Keys[T any] struct {
-	// Values has an Update for each key: the path of its znode from the path that
-	// is followed, such as "port" or "db/host". It is not to be modified. An Update
-	// whose Err is not nil has the last good value of its key. A key that has been
-	// removed is not in Values.
-	Values map[string]Update[T]
+// A Tree is all the values below a path: configuration that is kept as one znode
+// for each key. Its methods are safe for concurrent use. Each fails at once, with an
+// [*coord.Error], if the path is invalid or the codec lacks a function that the
+// method needs.
+//
+// Every znode below the path is a key, except directories, whose data are null, or
+// are empty while there are znodes below, and except what belongs to the ensemble
+// or to this package. A path that does not exist has no keys.
+type Tree[T any] struct{ target[T] }
 
-	Suspended bool // the connection is down, and this is what was last known
+// NewTree returns the tree of the values below path, below the chroot of c. It asks
+// nothing of the ensemble.
+func NewTree[T any](c *coord.Client, path string, codec Codec[T]) *Tree[T] {
+	return &Tree[T]{target[T]{c, path, codec}}
 }
 
-// Tree follows all values below path until ctx ends: for configuration that is
-// kept as one znode for each key.
+// Values is all the values of a [Tree] as they were at one moment.
+type Values[T any] struct {
+	// Keys has an Update for each key: the path of its znode from that of the tree,
+	// such as "port" or "db/host". It must not be modified. An Update whose Err is
+	// not nil has the last good value of its key. A key that has been removed is not
+	// in Keys.
+	Keys map[string]Update[T]
+
+	// Suspended means that the connection is down, and this is what was last known.
+	Suspended bool
+}
+
+// Watch follows the tree until ctx ends.
 //
-// Each Keys is a state that there was, between one transaction and the next. So of
-// what is stored together, as by [Publish], it has everything or nothing, also when
-// the connection breaks in the middle. A state that lasted for less time than it
-// takes to read what has changed may not be seen. So while something below path
-// changes again and again before it can be read, the stream says nothing new: with
-// 10 ms from here to the server and back, at some 100 changes a second or more.
-//
-// Every znode below path is a key, but for those whose data are null, or are empty
-// while there are znodes below: these are directories. A path that is not there has
-// no keys, and what belongs to the ensemble or to this package is none.
+// Each Values is a state that there was, between one transaction and the next. So
+// of what is stored together, as by [Tree.Publish], it has everything or nothing,
+// even when the connection breaks in the middle. A state shorter than the time
+// needed to read it may be skipped. Under constant change the stream is therefore
+// silent: with a round trip of 10 ms, at some 100 changes a second or more.
 //
 // The first listing of each directory, and each value, costs a request, as does
 // every change of a value. A directory of n znodes is listed at the first change at
 // once, and then at intervals of n times 50 µs, whatever happens in between. There
 // are two watches for each znode.
 //
-// decode is called as [Watch] does. The stream ends with an [*coord.Error] whose
-// cause is ctx's, or [coord.ErrClosed], or the ensemble's refusal to list path. Of
-// a znode below that may not be read the Err says so.
-func Tree[T any](ctx context.Context, c *coord.Client, path string, decode func([]byte) (T, error)) *event.Stream[Keys[T]] {
-	if decode == nil {
-		return event.Ended[Keys[T]](&coord.Error{Op: "watch all below", Path: path, Err: errNil("decode")})
+// Decode is called as [Value.Watch] does. The stream ends with an [*coord.Error]
+// whose cause is ctx's, [coord.ErrClosed], or the ensemble's refusal to list the
+// path. If it refuses to show a znode below, the Err of that key says so.
+func (t *Tree[T]) Watch(ctx context.Context) *event.Stream[Values[T]] {
+	return t.follow(ctx, "watch")
+}
+
+// Read returns all values as they were at one moment, no older than the call: Values
+// is one state of the tree, as in [Tree.Watch]. Under constant change there is none
+// that can be read, and Read waits for one until ctx ends.
+//
+// It costs two requests for each znode, and leaves two watches for each on the
+// server; a tree that a stream of the same client follows is not read again.
+//
+// It fails with an [*coord.Error]: the ensemble's refusal to list the path,
+// [coord.ErrClosed] or, when ctx ends first, its cause. What is wrong with one key
+// is no error of Read, but the Err of that key.
+func (t *Tree[T]) Read(ctx context.Context) (Values[T], error) {
+	fail := func(err error) (Values[T], error) {
+		return Values[T]{}, &coord.Error{Op: "read", Path: t.path, Err: err}
 	}
-	t := tree[T]{path: path, decode: decode}
-	return subtree.Watch(ctx, c, path, subtree.Recipe[Keys[T]]{
-		Op:    "watch all below",
+	if err := t.check(true, false); err != nil {
+		return fail(err)
+	}
+	// What is followed from now on is no older than what the server knows when it
+	// has caught up: streams say nothing older than any answer before they began.
+	err := repeat(ctx, t.c, func(s *coord.Session) error { return catchUp(ctx, s, t.c.FullPath(t.path)) })
+	if err != nil {
+		return fail(err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	states := t.follow(ctx, "read")
+	for now := range states.All() {
+		if !now.Suspended {
+			return now, nil
+		}
+	}
+	return Values[T]{}, states.Err()
+}
+
+// follow returns a stream of the states of t. Its errors name op.
+func (t *Tree[T]) follow(ctx context.Context, op string) *event.Stream[Values[T]] {
+	if err := t.check(true, false); err != nil {
+		return event.Ended[Values[T]](&coord.Error{Op: op, Path: t.path, Err: err})
+	}
+	f := treeFollower[T]{op: op, path: t.path, codec: t.codec}
+	return subtree.Watch(ctx, t.c, t.path, subtree.Recipe[Values[T]]{
+		Op:    op,
 		Whole: true,
-		Skip:  func(name string) bool { return skip(c.FullPath(path), name) },
-		Fold:  t.fold,
-		Suspend: func(last Keys[T]) Keys[T] {
+		Skip:  func(name string) bool { return skip(t.c.FullPath(t.path), name) },
+		Fold:  f.fold,
+		Suspend: func(last Values[T]) Values[T] {
 			last.Suspended = true
-			last.Values = maps.Clone(last.Values)
-			for name, u := range last.Values {
+			last.Keys = maps.Clone(last.Keys)
+			for name, u := range last.Keys {
 				u.Suspended = true
-				last.Values[name] = u
+				last.Keys[name] = u
 			}
 			return last
 		},
 	})
 }
 
-// A tree folds the nodes of a subtree into keys.
-type tree[T any] struct {
-	path   string
-	decode func([]byte) (T, error)
-	keys   map[string]*follower[T]
+// A treeFollower folds the nodes of a subtree into values.
+type treeFollower[T any] struct {
+	op    string // for errors
+	path  string
+	codec Codec[T]
+	keys  map[string]*follower[T]
 }
 
-func (t *tree[T]) fold(nodes []*subtree.Node) (Keys[T], bool) {
-	were := t.keys
-	t.keys = make(map[string]*follower[T])
+func (f *treeFollower[T]) fold(nodes []*subtree.Node) (Values[T], bool) {
+	were := f.keys
+	f.keys = make(map[string]*follower[T])
 	values := make(map[string]Update[T])
 	news := false
 	for _, n := range nodes {
@@ -83,22 +135,24 @@ func (t *tree[T]) fold(nodes []*subtree.Node) (Keys[T], bool) {
 		}
 		key := were[n.Name]
 		if key == nil {
-			key = &follower[T]{path: coord.Child(t.path, n.Name), decode: t.decode}
+			key = newFollower(f.op, coord.Child(f.path, n.Name), f.codec)
 		}
-		t.keys[n.Name] = key
+		f.keys[n.Name] = key
 		if n.Err != nil {
-			news = news || key.now.Err != n.Err
-			key.now.Err, key.any = n.Err, false // what can be read again is news
+			cause := errors.Unwrap(n.Err)
+			news = news || key.has || !errors.Is(key.now.Err, cause)
+			key.fail(cause)
+			key.has = false // what can be read again is news
 		} else {
-			news = key.take(n.Snapshot) || news
+			news = key.update(n.Snapshot) || news
 		}
 		values[n.Name] = key.now
 	}
-	return Keys[T]{Values: values}, news || len(t.keys) != len(were)
+	return Values[T]{Keys: values}, news || len(f.keys) != len(were)
 }
 
 // skip reports whether the znode with this name below the full path is not the
 // program's, but the ensemble's, or serves this package.
 func skip(path, name string) bool {
-	return path == "/" && name == "zookeeper" || "/"+name[strings.LastIndexByte(name, '/')+1:] == marksDir
+	return path == "/" && name == "zookeeper" || "/"+name[strings.LastIndexByte(name, '/')+1:] == witnessDir
 }

@@ -42,7 +42,7 @@ func TestTreeOnRealServer(t *testing.T) {
 				remove = append(remove, key)
 			}
 		}
-		if err := config.Publish(t.Context(), writer, root, values, config.EncodeJSON[int], remove...); err != nil {
+		if err := config.NewTree(writer, root, config.JSON[int]()).Publish(t.Context(), values, remove...); err != nil {
 			t.Error(err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestTreeOnRealServer(t *testing.T) {
 	done := make(chan struct{})
 	for range readers {
 		c, link := dial()
-		tree := config.Tree(t.Context(), c, root, config.JSON[int])
+		tree := config.NewTree(c, root, config.JSON[int]()).Watch(t.Context())
 		reading.Go(func() {
 			shown, last := 0, 0
 			late := time.After(time.Minute)
@@ -89,10 +89,10 @@ func TestTreeOnRealServer(t *testing.T) {
 }
 
 // oneGeneration checks that k is one generation, not before last, and returns it.
-func oneGeneration(t *testing.T, k config.Keys[int], last, keys int) int {
+func oneGeneration(t *testing.T, k config.Values[int], last, keys int) int {
 	t.Helper()
 	gens := make(map[int]int)
-	for name, u := range k.Values {
+	for name, u := range k.Keys {
 		if u.Err != nil || strings.Count(name, "/") != 1 {
 			t.Errorf("%s: %v", name, u.Err)
 		}

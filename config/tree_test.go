@@ -20,10 +20,10 @@ import (
 )
 
 // sayKeys puts keys in words: "a=1 b/c=2".
-func sayKeys[T any](k config.Keys[T]) string {
+func sayKeys[T any](k config.Values[T]) string {
 	var words []string
-	for _, name := range slices.Sorted(maps.Keys(k.Values)) {
-		u := k.Values[name]
+	for _, name := range slices.Sorted(maps.Keys(k.Keys)) {
+		u := k.Keys[name]
 		word := fmt.Sprintf("%s=%v", name, u.Value)
 		switch {
 		case errors.Is(u.Err, zk.ErrNoAuth):
@@ -66,7 +66,7 @@ func TestTree(t *testing.T) {
 			_, err := op.Set(path, []byte(data), -1)
 			must(err)
 		}
-		tree := config.Tree(t.Context(), c, "/app", config.JSON[int])
+		tree := config.NewTree(c, "/app", config.JSON[int]()).Watch(t.Context())
 		expect := func(want string) {
 			t.Helper()
 			time.Sleep(time.Second)
@@ -144,8 +144,8 @@ func TestTreeOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := coordtest.NewServer(t)
 		c := server.Client(t, nil)
-		tree := config.Tree(t.Context(), c, "/", config.JSON[int])
-		if err := config.Publish(t.Context(), c, "/", map[string]int{"a": 1, "_zkcoordination": 2}, config.EncodeJSON[int]); err != nil {
+		tree := config.NewTree(c, "/", config.JSON[int]()).Watch(t.Context())
+		if err := config.NewTree(c, "/", config.JSON[int]()).Publish(t.Context(), map[string]int{"a": 1, "_zkcoordination": 2}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -155,26 +155,26 @@ func TestTreeOfAll(t *testing.T) {
 	})
 }
 
-// What can not be followed is refused at once, and the end has a cause.
+// What cannot be followed is refused at once, and the end has a cause.
 func TestTreeEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := coordtest.NewServer(t)
 		c := server.Client(t, nil)
-		for path, decode := range map[string]func([]byte) (string, error){"app": config.Text, "/app": nil} {
-			if s := config.Tree(t.Context(), c, path, decode); s.Err() == nil || !strings.Contains(s.Err().Error(), path) {
+		for path, codec := range map[string]config.Codec[string]{"app": config.Text(), "/app": {}} {
+			if s := config.NewTree(c, path, codec).Watch(t.Context()); s.Err() == nil || !strings.Contains(s.Err().Error(), path) {
 				t.Errorf("%q: %v", path, s.Err())
 			}
 		}
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		s := config.Tree(ctx, c, "/app", config.Text)
-		panics := config.Tree(t.Context(), c, "/", func([]byte) (int, error) { panic("hostile") })
+		s := config.NewTree(c, "/app", config.Text()).Watch(ctx)
+		panics := config.NewTree(c, "/", decoder(func([]byte) (int, error) { panic("hostile") })).Watch(t.Context())
 		op := server.Client(t, nil).Conn()
 		if _, err := op.Create("/a", []byte("1"), 0, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if k, _ := panics.Latest(); k.Values["a"].Err == nil || !strings.Contains(k.Values["a"].Err.Error(), "/a: ") {
+		if k, _ := panics.Latest(); k.Keys["a"].Err == nil || !strings.Contains(k.Keys["a"].Err.Error(), "/a: ") {
 			t.Errorf("a decoder that panics: %+v", k)
 		}
 		cancel(cause)
@@ -207,7 +207,7 @@ func TestTreeSeesWholePublications(t *testing.T) {
 				frames++
 				return hook(frames, link)
 			})
-			tree := config.Tree(t.Context(), c, "/app", config.JSON[int])
+			tree := config.NewTree(c, "/app", config.JSON[int]()).Watch(t.Context())
 			done := make(chan struct{})
 			shown := 0
 			go func() {
@@ -215,7 +215,7 @@ func TestTreeSeesWholePublications(t *testing.T) {
 				for k := range tree.All() {
 					shown++
 					whole(t, k)
-					if k.Values["a"].Value == rounds && !k.Suspended {
+					if k.Keys["a"].Value == rounds && !k.Suspended {
 						return
 					}
 				}
@@ -265,7 +265,7 @@ func TestTreeComesAndGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	tree := config.Tree(t.Context(), c, "/app", config.JSON[any])
+	tree := config.NewTree(c, "/app", config.JSON[any]()).Watch(t.Context())
 	op := c.Conn()
 	create := func(path, data string) {
 		t.Helper()
@@ -278,18 +278,18 @@ func TestTreeComesAndGoes(t *testing.T) {
 		path := fmt.Sprint("/app/n", i%3)
 		create(path, "1")
 		create(path+"/below", "2")
-		await(t, tree, func(k config.Keys[any]) bool { return len(k.Values) == 2 })
+		await(t, tree, func(k config.Values[any]) bool { return len(k.Keys) == 2 })
 		for _, p := range []string{path + "/below", path} {
 			if err := op.Delete(p, -1); err != nil {
 				t.Fatal(err)
 			}
 		}
-		await(t, tree, func(k config.Keys[any]) bool { return len(k.Values) == 0 })
+		await(t, tree, func(k config.Values[any]) bool { return len(k.Keys) == 0 })
 	}
 }
 
 // publish stores generation gen: all keys have it, and one comes and goes.
-func publish(t *testing.T, c *coord.Client, gen int) {
+func publish(t testing.TB, c *coord.Client, gen int) {
 	t.Helper()
 	values := map[string]int{"a": gen, "b": gen, "d/c": gen, "d/e/f": gen}
 	odd := "odd/key"
@@ -299,15 +299,15 @@ func publish(t *testing.T, c *coord.Client, gen int) {
 	} else {
 		remove = append(remove, odd)
 	}
-	if err := config.Publish(t.Context(), c, "/app", values, config.EncodeJSON[int], remove...); err != nil {
+	if err := config.NewTree(c, "/app", config.JSON[int]()).Publish(t.Context(), values, remove...); err != nil {
 		t.Errorf("publish %d: %v", gen, err)
 	}
 }
 
 // whole checks that k is one generation, or was before any.
-func whole(t *testing.T, k config.Keys[int]) {
+func whole(t testing.TB, k config.Values[int]) {
 	t.Helper()
-	gen := k.Values["a"].Value
+	gen := k.Keys["a"].Value
 	want := fmt.Sprintf("a=%d b=%d d/c=%d d/e/f=%d", gen, gen, gen, gen)
 	if gen%2 == 1 {
 		want += " odd/key=" + strconv.Itoa(gen)

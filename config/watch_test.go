@@ -22,7 +22,7 @@ var watchings = []struct {
 }{
 	{"the first update is what is there", func(w *world) {
 		w.create("/n", "7")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		u := w.expect(s, "7 v0")
 		_, stat, err := w.op.Get("/n")
 		w.must(err)
@@ -37,20 +37,20 @@ var watchings = []struct {
 		w.quiet(s)
 	}},
 	{"what is missing at first is said to be, and comes", func(w *world) {
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		u := w.expect(s, "none missing")
-		w.wants(u.Err, "read", "/n", zk.ErrNoNode)
+		w.wants(u.Err, "watch", "/n", zk.ErrNoNode)
 		w.create("/n", "1")
 		w.expect(s, "1 v0")
 	}},
 	{"what is malformed or missing does not replace what was good", func(w *world) {
 		w.create("/n", "1")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		good := w.expect(s, "1 v0")
 		time.Sleep(time.Second)
 		w.set("/n", "one")
 		u := w.expect(s, "1 v0 malformed")
-		w.wants(u.Err, "decode", "/n", nil)
+		w.wants(u.Err, "watch", "/n", nil, "decode")
 		if u.Mzxid != good.Mzxid || !u.Read.Equal(good.Read) {
 			w.Errorf("the good value was %+v and is %+v", good, u)
 		}
@@ -65,16 +65,16 @@ var watchings = []struct {
 	}},
 	{"what is malformed from the start has no value", func(w *world) {
 		w.create("/n", "one")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "none malformed")
 		w.set("/n", "1")
 		w.expect(s, "1 v1")
 	}},
 	{"a decoder that panics fails, and is asked again about the next value", func(w *world) {
 		w.create("/n", "panic")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		u := w.expect(s, "none panicked")
-		w.wants(u.Err, "decode", "/n", nil)
+		w.wants(u.Err, "watch", "/n", nil, "decode")
 		w.set("/n", "1")
 		w.expect(s, "1 v1")
 		w.set("/n", "panic")
@@ -82,7 +82,7 @@ var watchings = []struct {
 	}},
 	{"a delete and a create that leave the version as it was are seen (R31)", func(w *world) {
 		w.create("/n", "1")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "1 v0")
 		_, err := w.op.Multi(&zk.DeleteRequest{Path: "/n", Version: -1},
 			&zk.CreateRequest{Path: "/n", Data: []byte("2"), Acl: zk.WorldACL(zk.PermAll)})
@@ -91,7 +91,7 @@ var watchings = []struct {
 	}},
 	{"they are seen when they have happened while the link was down (R31, R37)", func(w *world) {
 		w.create("/n", "1")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		first := w.expect(s, "1 v0")
 		heal := w.link.Cut()
 		w.await(w.c, coord.Suspended)
@@ -110,10 +110,10 @@ var watchings = []struct {
 	{"a blip in which nothing has changed is over without the value being decoded again", func(w *world) {
 		w.create("/n", "1")
 		decodings := 0
-		s := config.Watch(bg, w.c, "/n", func(data []byte) (int, error) {
+		s := config.New(w.c, "/n", decoder(func(data []byte) (int, error) {
 			decodings++
 			return number(data)
-		})
+		})).Watch(bg)
 		w.expect(s, "1 v0")
 		heal := w.link.Cut()
 		w.await(w.c, coord.Suspended)
@@ -130,7 +130,7 @@ var watchings = []struct {
 		}
 	}},
 	{"an error stays through a blip", func(w *world) {
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "none missing")
 		heal := w.link.Cut()
 		w.await(w.c, coord.Suspended)
@@ -149,17 +149,17 @@ var watchings = []struct {
 	}},
 	{"a stream that begins while the link is down says so, or nothing, until it is up (R54)", func(w *world) {
 		w.create("/n", "1")
-		first := config.Watch(bg, w.c, "/n", number)
+		first := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(first, "1 v0")
 		heal := w.link.Cut()
 		w.await(w.c, coord.Suspended)
 		w.set("/n", "2")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		synctest.Wait()
 		if u, ok := s.Latest(); ok && !u.Suspended {
 			w.Errorf("knows of %s", say(u))
 		}
-		none := config.Watch(bg, w.c, "/other", number)
+		none := config.New(w.c, "/other", numbers).Watch(bg)
 		w.quiet(none)
 		heal()
 		w.await(w.c, coord.Connected)
@@ -168,7 +168,7 @@ var watchings = []struct {
 	}},
 	{"it goes on in the next session (R52, R57)", func(w *world) {
 		w.create("/n", "1")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "1 v0")
 		heal := w.link.Stall(3)
 		old := w.c.Session()
@@ -189,9 +189,9 @@ var watchings = []struct {
 	{"what may not be read ends the stream, at once or later", func(w *world) {
 		_, err := w.op.Create("/n", []byte("1"), 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
 		w.must(err)
-		w.ended(config.Watch(bg, w.c, "/n", number), zk.ErrNoAuth)
+		w.ended(config.New(w.c, "/n", numbers).Watch(bg), zk.ErrNoAuth)
 		w.create("/m", "1")
-		s := config.Watch(bg, w.c, "/m", number)
+		s := config.New(w.c, "/m", numbers).Watch(bg)
 		w.expect(s, "1 v0")
 		_, err = w.op.SetACL("/m", zk.WorldACL(zk.PermAll&^zk.PermRead), -1)
 		w.must(err)
@@ -203,15 +203,15 @@ var watchings = []struct {
 		w.create("/n", "1")
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(bg)
-		s := config.Watch(ctx, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(ctx)
 		w.expect(s, "1 v0")
 		cancel(cause)
 		w.ended(s, cause)
-		w.ended(config.Watch(ctx, w.c, "/n", number), cause)
+		w.ended(config.New(w.c, "/n", numbers).Watch(ctx), cause)
 		w.link.Cut()
 		w.await(w.c, coord.Suspended)
 		ctx, cancel = context.WithCancelCause(bg)
-		s = config.Watch(ctx, w.c, "/n", number)
+		s = config.New(w.c, "/n", numbers).Watch(ctx)
 		began := time.Now()
 		cancel(cause)
 		w.ended(s, cause)
@@ -221,23 +221,23 @@ var watchings = []struct {
 	}},
 	{"it ends with the client (R47, R36)", func(w *world) {
 		w.create("/n", "1")
-		s := config.Watch(bg, w.c, "/n", number)
+		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "1 v0")
 		w.must(w.c.Close())
 		w.ended(s, coord.ErrClosed)
-		w.ended(config.Watch(bg, w.c, "/n", number), coord.ErrClosed)
+		w.ended(config.New(w.c, "/n", numbers).Watch(bg), coord.ErrClosed)
 	}},
-	{"what can not be right is refused at once", func(w *world) {
+	{"what cannot be right is refused at once", func(w *world) {
 		for _, path := range []string{"", "n", "/n/", "//n", "/../n", "/n\x00"} {
-			s := config.Watch(bg, w.c, path, number)
+			s := config.New(w.c, path, numbers).Watch(bg)
 			<-s.Done()
 			w.wants(s.Err(), "watch", path, coord.ErrInvalidPath)
 		}
-		w.ended(config.Watch[int](bg, w.c, "/n", nil), nil)
+		w.ended(config.New(w.c, "/n", config.Codec[int]{}).Watch(bg), nil)
 	}},
 	{"the root can be followed", func(w *world) {
 		w.set("/", "1")
-		w.expect(config.Watch(bg, w.c, "/", number), "1 v1")
+		w.expect(config.New(w.c, "/", numbers).Watch(bg), "1 v1")
 	}},
 	{"a decoder may keep and overwrite what it is given; other streams do not notice", func(w *world) {
 		w.create("/n", "1")
@@ -246,27 +246,27 @@ var watchings = []struct {
 			return data, nil
 		}
 		for range 3 {
-			s := config.Watch(bg, w.c, "/n", spoil)
+			s := config.New(w.c, "/n", decoder(spoil)).Watch(bg)
 			synctest.Wait()
 			if u, ok := s.Latest(); !ok || string(u.Value) != "x" {
 				w.Errorf("spoilt: %+v", u)
 			}
 		}
-		w.expect(config.Watch(bg, w.c, "/n", number), "1 v0")
+		w.expect(config.New(w.c, "/n", numbers).Watch(bg), "1 v0")
 	}},
 	{"a decoder that ends its goroutine ends the stream, and no more", func(w *world) {
 		w.create("/n", "1")
-		s := config.Watch(bg, w.c, "/n", func([]byte) (int, error) { runtime.Goexit(); return 0, nil })
+		s := config.New(w.c, "/n", decoder(func([]byte) (int, error) { runtime.Goexit(); return 0, nil })).Watch(bg)
 		w.ended(s, nil)
 		w.must(w.c.Close())
 	}},
 	{"a decoder that takes its time delays nobody else, and ends on the last value (R55)", func(w *world) {
 		w.create("/n", "0")
-		slow := config.Watch(bg, w.c, "/n", func(data []byte) (int, error) {
+		slow := config.New(w.c, "/n", decoder(func(data []byte) (int, error) {
 			time.Sleep(time.Minute)
 			return number(data)
-		})
-		fast := config.Watch(bg, w.c, "/n", number)
+		})).Watch(bg)
+		fast := config.New(w.c, "/n", numbers).Watch(bg)
 		for i := range 9 {
 			w.set("/n", string(rune('1'+i)))
 			synctest.Wait()
@@ -288,26 +288,26 @@ func TestWatch(t *testing.T) {
 // Read returns what is stored, or says like Watch what is wrong with that.
 func TestRead(t *testing.T) {
 	bubble(t, func(w *world) {
-		u, err := config.Read(bg, w.c, "/n", number)
+		u, err := config.New(w.c, "/n", numbers).Read(bg)
 		w.wants(err, "read", "/n", config.ErrMissing)
 		if say(u) != "none missing" || u.Err != err {
 			t.Errorf("got %s with %v", say(u), err)
 		}
 		w.create("/n", "one")
-		_, err = config.Read(bg, w.c, "/n", number)
-		w.wants(err, "decode", "/n", nil)
+		_, err = config.New(w.c, "/n", numbers).Read(bg)
+		w.wants(err, "read", "/n", nil, "decode")
 		w.set("/n", "panic")
-		_, err = config.Read(bg, w.c, "/n", number)
-		w.wants(err, "decode", "/n", nil)
+		_, err = config.New(w.c, "/n", numbers).Read(bg)
+		w.wants(err, "read", "/n", nil, "decode")
 		w.set("/n", "3")
-		u, err = config.Read(bg, w.c, "/n", number)
+		u, err = config.New(w.c, "/n", numbers).Read(bg)
 		w.must(err)
 		if _, stat, _ := w.op.Get("/n"); say(u) != "3 v2" || u.Mzxid != stat.Mzxid || !u.Read.Equal(time.Now()) {
 			t.Errorf("got %+v", u)
 		}
-		_, err = config.Read(bg, w.c, "n", number)
+		_, err = config.New(w.c, "n", numbers).Read(bg)
 		w.wants(err, "read", "n", coord.ErrInvalidPath)
-		_, err = config.Read[int](bg, w.c, "/n", nil)
+		_, err = config.New(w.c, "/n", config.Codec[int]{}).Read(bg)
 		w.wants(err, "read", "/n", nil)
 
 		// It waits for a connection, across sessions, as long as ctx allows. (R61.)
@@ -316,19 +316,19 @@ func TestRead(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(bg, time.Second, cause)
 		defer cancel()
 		began := time.Now()
-		_, err = config.Read(ctx, w.c, "/n", number)
+		_, err = config.New(w.c, "/n", numbers).Read(ctx)
 		w.wants(err, "read", "/n", cause)
 		if d := time.Since(began); d != time.Second {
 			t.Errorf("after %v", d)
 		}
 		time.AfterFunc(2*T, heal)
-		u, err = config.Read(bg, w.c, "/n", number)
+		u, err = config.New(w.c, "/n", numbers).Read(bg)
 		w.must(err)
 		if say(u) != "3 v2" {
 			t.Errorf("got %+v", u)
 		}
 		w.must(w.c.Close())
-		_, err = config.Read(bg, w.c, "/n", number)
+		_, err = config.New(w.c, "/n", numbers).Read(bg)
 		w.wants(err, "read", "/n", coord.ErrClosed)
 	})
 }

@@ -79,8 +79,9 @@ func (w *world) must(err error) {
 	}
 }
 
-// wants checks an error: that it is target, and the *coord.Error of op on path.
-func (w *world) wants(err error, op, path string, target error) {
+// wants checks an error: that it is target, and the *coord.Error of op on path, with
+// these words in its text.
+func (w *world) wants(err error, op, path string, target error, words ...string) {
 	w.Helper()
 	var e *coord.Error
 	if !errors.As(err, &e) || e.Op != op || e.Path != path {
@@ -88,6 +89,11 @@ func (w *world) wants(err error, op, path string, target error) {
 	}
 	if target != nil && !errors.Is(err, target) {
 		w.Errorf("error %v is not %q", err, target)
+	}
+	for _, word := range words {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			w.Errorf("error %v does not say %q", err, word)
+		}
 	}
 }
 
@@ -119,6 +125,9 @@ func (w *world) get(path string) string {
 	return string(data)
 }
 
+// numbers are stored in digits.
+var numbers = config.Codec[int]{Decode: number, Encode: encodeNumber}
+
 // number decodes a number, and panics at the word panic.
 func number(data []byte) (int, error) {
 	if string(data) == "panic" {
@@ -129,11 +138,17 @@ func number(data []byte) (int, error) {
 
 func encodeNumber(n int) ([]byte, error) { return []byte(strconv.Itoa(n)), nil }
 
+// decoder returns a codec for what is only read.
+func decoder[T any](decode func([]byte) (T, error)) config.Codec[T] {
+	return config.Codec[T]{Decode: decode}
+}
+
 func increment(n int) (int, error) { return n + 1, nil }
 
 // add increments the number at path.
 func add(ctx context.Context, c *coord.Client, path string) (int, error) {
-	return config.Modify(ctx, c, path, number, encodeNumber, increment)
+	u, err := config.New(c, path, numbers).Modify(ctx, increment)
+	return u.Value, err
 }
 
 // say puts an update in words: its value, if there is one, with the version, what

@@ -291,10 +291,12 @@ func TestBlockingTraceStallsNothing(t *testing.T) {
 		var h history
 		trace := h.trace()
 		open := make(chan struct{})
-		trace.Acquired = func(op, path string, token coord.Token) { h.add(0, "acquired %s %s %v", op, path, token > 0) }
-		trace.Lost = func(op, path string, err error) { h.add(0, "lost %v", errors.Is(err, coord.ErrExpired)) }
-		trace.Done = func(op, path string, err error) { h.add(0, "done %v", errors.Is(err, coord.ErrExpired)) }
-		trace.DialFailed = func(server string, err error) { h.add(0, "failed %s", server); <-open }
+		trace.HoldBegin = func(_ context.Context, i coord.HoldInfo) {
+			h.add(0, "acquired %s %s %v", i.Op, i.Path, i.Token > 0)
+		}
+		trace.HoldEnd = func(_ context.Context, i coord.HoldInfo) { h.add(0, "lost %v", errors.Is(i.Err, coord.ErrExpired)) }
+		trace.Done = func(_ context.Context, i coord.HoldInfo) { h.add(0, "done %v", errors.Is(i.Err, coord.ErrExpired)) }
+		trace.DialFailed = func(_ context.Context, i coord.SessionInfo) { h.add(0, "failed %s", i.Server); <-open }
 		c := w.client(l, coord.Options{Trace: trace, Logger: slog.New(slog.NewTextHandler(blocked(open), nil))})
 		hold := take(c, "/lock", nil)
 		must(t, hold.Wait())

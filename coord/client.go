@@ -61,7 +61,7 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 	c := &Client{
 		opts:    o,
 		ring:    newRing(addrs),
-		report:  newReporter(o),
+		report:  newReporter(ctx, o),
 		closed:  make(chan struct{}),
 		refused: make(chan struct{}, 1),
 		changed: make(chan struct{}),
@@ -100,11 +100,11 @@ func (c *Client) await(ctx context.Context) error {
 
 // Close ends the session, and with it everything held in it, and waits for the
 // goroutines of c and of all handles made from it. If the connection is down the
-// ensemble learns of the end only by the session timeout. Close is idempotent,
-// takes two seconds at the most, plus the time that functions of the program
-// take to which c was given, and returns nil. Such functions, those of a [Trace]
-// and the handlers of a Logger among them, must not call it: it would wait for
-// them and they for it.
+// ensemble learns of the end only by the session timeout. Close is idempotent and
+// returns nil. It takes at most two seconds, plus the time spent in functions that
+// the program gave to c or to a recipe. Do not call it from one of those, for each
+// would wait for the other. The functions of a [Trace] and the handler of a Logger
+// are the exception: see there.
 func (c *Client) Close() error {
 	c.close(true)
 	return nil
@@ -112,6 +112,7 @@ func (c *Client) Close() error {
 
 // close does the work of Close, with a goodbye to the ensemble or without.
 func (c *Client) close(goodbye bool) {
+	defer c.report.wait()
 	c.mu.Lock()
 	if c.life.Err() != nil {
 		c.mu.Unlock()
@@ -121,6 +122,7 @@ func (c *Client) close(goodbye bool) {
 	s := c.session
 	s.finish(ErrClosed) // first of all: this is what holders wait for
 	c.end(ErrClosed)
+	c.unsuspend(s, ErrClosed)
 	c.set(Closed)
 	c.mu.Unlock()
 
@@ -169,6 +171,7 @@ func (c *Client) over(s *Session, cause error) {
 		return
 	}
 	s.finish(cause)
+	c.unsuspend(s, cause)
 	c.set(Expired)
 	c.loop.Suspend()
 	c.session = c.newSession()
@@ -178,12 +181,15 @@ func (c *Client) over(s *Session, cause error) {
 		c.former = append(c.former, id)
 		c.former = c.former[max(0, len(c.former)-maxFormer):]
 	}
+	known, opened := s.known, s.opened
 	c.mu.Unlock()
-	c.report.expired(id, cause)
+	if known {
+		c.report.expired(s.info(opened, cause))
+	}
 }
 
 // resumed notes that s is connected.
-func (c *Client) resumed(s *Session, server string, id int64, timeout time.Duration) {
+func (c *Client) resumed(s *Session, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.life.Err() != nil {
@@ -191,16 +197,17 @@ func (c *Client) resumed(s *Session, server string, id int64, timeout time.Durat
 	}
 	anew := !s.known
 	if anew {
-		s.known = true
+		s.known, s.opened = true, time.Now()
 		c.sessions.Go(s.watchLease)
 	}
 	c.loop.Resume(anew)
 	c.set(Connected)
-	c.report.connected(server, id, timeout)
+	c.unsuspend(s, nil)
+	c.report.connected(s.info(began, nil))
 }
 
 // suspended notes that s has lost its connection.
-func (c *Client) suspended(s *Session, server string, id int64) {
+func (c *Client) suspended(s *Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.life.Err() != nil {
@@ -208,13 +215,23 @@ func (c *Client) suspended(s *Session, server string, id int64) {
 	}
 	c.loop.Suspend()
 	c.set(Suspended)
-	c.report.suspended(server, id)
+	s.suspension = time.Now()
+	c.report.suspended(s.info(s.suspension, nil))
+}
+
+// unsuspend notes that s is not suspended any longer, if it was. It is called with
+// c.mu held.
+func (c *Client) unsuspend(s *Session, why error) {
+	if !s.suspension.IsZero() {
+		c.report.session(c.report.trace.SuspendEnd, s.info(s.suspension, why))
+		s.suspension = time.Time{}
+	}
 }
 
 // failed notes why server gave us no session, for the log and for Dial. Once one
 // has been established the client was welcome, and will perhaps be again.
-func (c *Client) failed(server string, err error) {
-	c.report.dialFailed(server, err)
+func (c *Client) failed(server string, began time.Time, err error) {
+	c.report.dialFailed(SessionInfo{Server: server, Begin: began, End: time.Now(), Err: err})
 	c.ring.failed(server, err)
 	if c.ring.hopeless() {
 		select {

@@ -2,7 +2,6 @@ package coord_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // A pipe to a server that does not read takes some bytes and then no more: once
@@ -22,7 +22,7 @@ import (
 type pipe struct {
 	net.Conn
 	clogged *atomic.Bool
-	hook    func(op int32) // sees what is written before the pipe is clogged
+	hook    func(op jute.Op) // sees what is written before the pipe is clogged
 	once    sync.Once
 	closed  chan struct{}
 }
@@ -34,7 +34,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 	}
 	n, err := p.Conn.Write(b)
 	if p.hook != nil {
-		p.hook(int32(binary.BigEndian.Uint32(b[8:])))
+		p.hook(jute.NewDecoder(b[4:]).RequestHeader().Op)
 	}
 	return n, err
 }
@@ -49,7 +49,6 @@ func (p *pipe) Close() error {
 // under way and the program goes on to ask, on the connection itself too, whose
 // queue is full. Nothing is left behind: of that the bubble makes sure.
 func TestCloseWhenNothingMovesAnyMore(t *testing.T) {
-	const opClose = -11
 	for _, clogs := range []string{"never", "before", "with the goodbye"} {
 		for _, calls := range []int{0, 1, 20} {
 			for _, queued := range []int{0, 1, 16, 40} {
@@ -60,8 +59,8 @@ func TestCloseWhenNothingMovesAnyMore(t *testing.T) {
 							l := w.line()
 							c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 								conn, err := l.Dial(ctx, network, addr)
-								return &pipe{Conn: conn, clogged: &clogged, closed: make(chan struct{}), hook: func(op int32) {
-									if op == opClose && clogs == "with the goodbye" {
+								return &pipe{Conn: conn, clogged: &clogged, closed: make(chan struct{}), hook: func(op jute.Op) {
+									if op == jute.OpClose && clogs == "with the goodbye" {
 										clogged.Store(true)
 									}
 								}}, err

@@ -41,7 +41,7 @@ func TestClosedClient(t *testing.T) {
 					}
 				}
 			}
-			h := coord.NewHold(c, "hold", "/a", func(*coord.Keeper) error {
+			h := coord.NewHold(bg, c, "hold", "/a", func(*coord.Keeper) error {
 				t.Error("a hold ran on a closed client")
 				return nil
 			})

@@ -87,7 +87,7 @@ var waits = []struct {
 		return s.Err()
 	}},
 	{"Release", false, func(ctx context.Context, c *coord.Client) error {
-		h := coord.NewHold(c, "hold", "/a", func(k *coord.Keeper) error {
+		h := coord.NewHold(bg, c, "hold", "/a", func(k *coord.Keeper) error {
 			<-c.Session().Done() // it will take long to be rid of it
 			return coord.ErrReleased
 		})
@@ -197,7 +197,7 @@ func TestGiveUp(t *testing.T) {
 	bubble(t, func(w *world) {
 		c := w.client(w.line(), coord.Options{})
 		try := func(name string, acquire, over bool, want error) {
-			h := coord.NewHold(c, "hold", "/a", func(k *coord.Keeper) error {
+			h := coord.NewHold(bg, c, "hold", "/a", func(k *coord.Keeper) error {
 				if acquire {
 					must(t, c.Session().Renew(bg, "/a"))
 					must(t, k.Acquired(c.Session(), "/a", 1))

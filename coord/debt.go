@@ -1,28 +1,20 @@
 package coord
 
 import (
-	"encoding/binary"
 	"time"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // A request is one that was written.
 type request struct {
 	xid     int32
 	at      moment
-	before  moment       // when the newest request was written that had been answered by then
-	size    int          // in bytes
-	writes  bool         // it is a transaction
-	skipped moment       // when a later one was answered; zero if none has been
-	watches *[3][]string // of a SetWatches: the paths for data, existence and children
-}
-
-// writes reports whether requests of kind op are transactions.
-func writes(op int32) bool {
-	switch op {
-	case opCreate, opDelete, opSetData, opSetACL, opMulti, opCreateContainer, opCreateTTL:
-		return true
-	}
-	return false
+	before  moment           // when the newest request was written that had been answered by then
+	size    int              // in bytes
+	writes  bool             // it is a transaction
+	skipped moment           // when a later one was answered; zero if none has been
+	watches *jute.SetWatches // nil for other requests
 }
 
 // largeRequest is what goes out in an instant on any line worth a session.
@@ -77,15 +69,18 @@ func (t *tap) answer(xid int32) request {
 	return request{} // nobody asked
 }
 
-// expiredWithin reports whether frame is the answer to a Multi that a server refused
-// because it knows the session no more, of which it tells op by op: code, and that
-// again.
-func expiredWithin(frame []byte) bool {
-	const failed = -1
-	for b := frame[20:]; len(b) >= 13 && int32(binary.BigEndian.Uint32(b)) == failed && b[4] == 0; b = b[13:] {
-		if int32(binary.BigEndian.Uint32(b[5:])) == codeExpired {
+// expiredWithin reports whether what follows the header of an answer is that of a
+// Multi which a server refused because it knows the session no more. It says so op by
+// op.
+func expiredWithin(d *jute.Decoder) bool {
+	for {
+		h := d.MultiHeader()
+		if h.Op != jute.OpError || h.Done || d.Bad() {
+			return false
+		}
+		if h.Code == jute.CodeSessionExpired {
 			return true
 		}
+		d.Int32() // the code again
 	}
-	return false
 }

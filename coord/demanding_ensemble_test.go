@@ -2,7 +2,6 @@ package coord_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -18,6 +17,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
@@ -41,15 +41,12 @@ func said(t *testing.T, dial func(ctx context.Context, network, addr string) (ne
 	defer cancel()
 	c, err := coord.Dial(ctx, []string{addr}, &coord.Options{Auth: auth, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
-		greeted := false
-		return &wrapped{Conn: conn, read: func(frame []byte) []byte {
+		return &wrapped{Conn: conn, read: func(body []byte) []byte {
 			mu.Lock()
 			defer mu.Unlock()
-			if greeted {
-				answers = append(answers, fmt.Sprint(int32(binary.BigEndian.Uint32(frame)), int32(binary.BigEndian.Uint32(frame[12:]))))
-			}
-			greeted = true
-			return frame
+			h := jute.NewDecoder(body).ReplyHeader()
+			answers = append(answers, fmt.Sprint(h.Xid, " ", int32(h.Code)))
+			return body
 		}}, err
 	}})
 	if !errors.Is(err, zk.ErrAuthFailed) {
@@ -122,7 +119,7 @@ func TestServerThatDemandsIsNotStormed(t *testing.T) {
 	if n := dials.Load(); n > stormless {
 		t.Errorf("%d connections in 5 s", n)
 	}
-	if n := strings.Count(j.String(), `msg="no session from server" server=`+addr); n != 1 {
+	if n := strings.Count(j.String(), `msg="no session from zookeeper server" server=`+addr); n != 1 {
 		t.Errorf("the log says %d times that there is no session from the server:\n%s", n, &j)
 	}
 	t.Logf("%d connections in 5 s", dials.Load())

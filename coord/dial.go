@@ -177,17 +177,18 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 		}
 	}
 	s.c.ring.trying(addr)
-	by := time.Now().Add(budget)
+	began := time.Now()
+	by := began.Add(budget)
 	ctx, cancel := context.WithDeadline(s.life, by)
 	defer cancel()
 	conn, err := s.c.open(ctx, network, addr)
 	if err != nil {
 		if s.life.Err() == nil {
-			s.c.failed(addr, err)
+			s.c.failed(addr, began, err)
 		}
 		return nil, err
 	}
-	tap := newTap(s, conn, addr, by)
+	tap := newTap(s, conn, addr, began, by)
 	if !s.adopt(tap) {
 		tap.hangUp()
 		return nil, s.Err()

@@ -83,13 +83,13 @@ func TestHooksThatDoNotReturn(t *testing.T) {
 				return l.Dial(ctx, network, addr)
 			},
 			Trace: &coord.Trace{
-				DialFailed: func(string, error) { traced = append(traced, "failed"); runtime.Goexit() },
-				Connected:  func(string, int64, time.Duration) { traced = append(traced, "connected"); runtime.Goexit() },
-				Done:       func(string, string, error) { traced = append(traced, "done"); runtime.Goexit() },
+				DialFailed: func(context.Context, coord.SessionInfo) { traced = append(traced, "failed"); runtime.Goexit() },
+				Connected:  func(context.Context, coord.SessionInfo) { traced = append(traced, "connected"); runtime.Goexit() },
+				Done:       func(context.Context, coord.HoldInfo) { traced = append(traced, "done"); runtime.Goexit() },
 			},
 		})
 		must(t, err)
-		h := coord.NewHold(c, "hold", "/a", func(*coord.Keeper) error { runtime.Goexit(); return nil })
+		h := coord.NewHold(bg, c, "hold", "/a", func(*coord.Keeper) error { runtime.Goexit(); return nil })
 		w.within(0, "hold", func() { <-h.Done() })
 		if err := h.Err(); err == nil || !strings.Contains(err.Error(), "ended its goroutine") {
 			t.Errorf("hold: %v", err)

@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -28,6 +27,8 @@ type Token int64
 type Hold struct {
 	c        *Client
 	op, path string
+	ctx      context.Context // of the operation, for its values
+	counted  bool            // the client has it among its holds
 	acquired chan struct{}
 	lost     chan struct{}
 	done     chan struct{}
@@ -38,9 +39,10 @@ type Hold struct {
 	session  *Session // in which it is held; nil until acquired
 	node     string   // the full path of the znode that its Guard checks; "" if there is none
 	token    Token
-	err      error // the one cause; set once
-	leftover error // why the znode could not be removed
-	asked    bool  // release is closed
+	err      error    // the one cause; set once
+	leftover error    // why the znode could not be removed
+	asked    bool     // release is closed
+	info     HoldInfo // as reported; guarded by mu once others know h
 }
 
 // Acquired returns a channel that is closed when h is held.
@@ -208,9 +210,8 @@ func (h *Hold) end(cause error) error {
 	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows
 	if h.session != nil && cause != ErrReleased {
 		close(h.lost)
-		r := h.c.report
-		r.hold(r.trace.Lost, slog.LevelWarn, "lost", h.op, h.path, cause)
 	}
+	h.c.report.ended(h, cause)
 	return h.err
 }
 

@@ -1,10 +1,6 @@
 package coord
 
-import (
-	"context"
-	"errors"
-	"log/slog"
-)
+import "context"
 
 // A Keeper is the side of a [Hold] that moves it, for those who write recipes.
 // One goroutine owns it.
@@ -15,40 +11,46 @@ type Keeper struct{ h *Hold }
 // returns, what it returns is the end of the Hold: see [Keeper.Quit] for the
 // cause, if that is not settled yet. So it is if run ends its goroutine instead.
 //
+// The ctx is that of the operation. Its values go to the functions of a [Trace] and
+// to log handlers; its end is for run to heed, with [Keeper.GiveUp].
+//
 // If c is closed, the Hold is over at once, with [ErrClosed].
-func NewHold(c *Client, op, path string, run func(*Keeper) error) *Hold {
+func NewHold(ctx context.Context, c *Client, op, path string, run func(*Keeper) error) *Hold {
 	h := &Hold{
 		c:        c,
 		op:       op,
 		path:     path,
+		ctx:      ctx,
 		acquired: make(chan struct{}),
 		lost:     make(chan struct{}),
 		done:     make(chan struct{}),
 		release:  make(chan struct{}),
 	}
 	h.work, h.stop = context.WithCancelCause(context.Background())
-	c.want(1)
-	ok := c.Go(func(context.Context) {
+	ok := c.goHold(h, func() {
 		cause := errExited
 		defer func() { h.finish(cause) }() // run may not return
 		cause = run(&Keeper{h})
 	})
 	if !ok {
-		h.finish(ErrClosed)
+		h.settle(ErrClosed)
+		close(h.done)
 	}
 	return h
 }
 
 func (h *Hold) finish(cause error) {
-	err := h.settle(cause)
+	h.settle(cause)
 	h.mu.Lock()
 	s := h.session
 	h.mu.Unlock()
 	if s != nil {
 		s.forget(h)
 	}
-	h.c.want(-1)
-	h.c.report.hold(h.c.report.trace.Done, slog.LevelDebug, "over", h.op, h.path, errors.Unwrap(err))
+	h.c.forget(h)
+	h.mu.Lock()
+	h.c.report.gone(h)
+	h.mu.Unlock()
 	close(h.done)
 }
 
@@ -70,12 +72,7 @@ func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	h := k.h
-	if err := s.grant(h, node, token); err != nil {
-		return err
-	}
-	h.c.report.acquired(h.op, h.path, token)
-	return nil
+	return s.grant(k.h, node, token)
 }
 
 // Moved says that from now on the Guard of the Hold, which is held, is to check the
@@ -109,7 +106,7 @@ func (k *Keeper) Quit(cause error) { k.h.settle(cause) }
 // stays until the session ends.
 func (k *Keeper) Leftover(err error) {
 	h := k.h
-	h.c.report.log(slog.LevelWarn, "znode left behind until the session ends", "op", h.op, "path", h.path, "err", err)
+	h.c.report.notRemoved(h, err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.leftover = err

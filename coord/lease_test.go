@@ -162,7 +162,7 @@ func TestUntilMovesOn(t *testing.T) {
 		l := w.line()
 		g := keepLedger(l)
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
-		h := coord.NewHold(c, "hold", "/h", func(k *coord.Keeper) error {
+		h := coord.NewHold(bg, c, "hold", "/h", func(k *coord.Keeper) error {
 			time.Sleep(time.Second)
 			must(t, c.Session().Renew(bg, "/h"))
 			must(t, k.Acquired(c.Session(), "/h", 1))

@@ -65,12 +65,19 @@ type Options struct {
 	// when ctx ends. Nil means that of a [net.Dialer].
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Logger hears of what the client does on its own account, such as
-	// reconnecting; of a server that gives no session, about once a minute. Nil
-	// discards. Credentials are never logged.
+	// Logger gets what the client does on its own account, with session ids in hex,
+	// as in ZooKeeper's own logs. Nil discards.
+	//
+	// At level Warn it gets the loss of a connection, of a session and of a hold, and
+	// of a znode that could not be removed; at Info, connections, and servers that
+	// give no session, each about once a minute until there is one; at Debug, what
+	// else becomes of holds, and what go-zookeeper says. The context of a record has
+	// the values of that of the operation. Credentials are never logged.
+	//
+	// The handler is called on a goroutine of its own, as the functions of Trace are.
 	Logger *slog.Logger
 
-	// Trace holds functions to call at certain moments. Nil means none.
+	// Trace has functions to call at certain moments. Nil means none.
 	Trace *Trace
 }
 

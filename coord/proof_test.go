@@ -2,7 +2,6 @@ package coord_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -19,12 +18,13 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // seek is a recipe that asks the server for nothing but a proof: it is held when
 // granted is closed and the session proven, until it is released.
 func seek(c *coord.Client, granted <-chan struct{}) *coord.Hold {
-	return coord.NewHold(c, "seek", "/sought", func(k *coord.Keeper) error {
+	return coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error {
 		s := c.Session()
 		select {
 		case <-granted:
@@ -355,7 +355,7 @@ func TestNoGrantWithoutProof(t *testing.T) {
 		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
 		s := c.Session()
 		time.Sleep(10*timeout + time.Millisecond)
-		h := coord.NewHold(c, "seek", "/sought", func(k *coord.Keeper) error { return k.Acquired(s, "/sought", 1) })
+		h := coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error { return k.Acquired(s, "/sought", 1) })
 		if err := h.Wait(); !errors.Is(err, coord.ErrExpired) {
 			t.Errorf("Wait = %v, want ErrExpired", err)
 		}
@@ -399,8 +399,8 @@ func TestLongPaths(t *testing.T) {
 // the session resumed; by its word that it has expired, it is over. So it is
 // whoever asked.
 func TestSessionWords(t *testing.T) {
-	const expired, moved = -112, -118
-	for _, code := range []int32{expired, moved} {
+	const expired, moved = jute.CodeSessionExpired, jute.CodeSessionMoved
+	for _, code := range []jute.Code{expired, moved} {
 		for _, sync := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d, sync %v", code, sync), func(t *testing.T) {
 				bubble(t, func(w *world) {
@@ -408,17 +408,13 @@ func TestSessionWords(t *testing.T) {
 					var inject atomic.Int32
 					c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 						conn, err := l.Dial(ctx, network, addr)
-						greeted := false
-						return &wrapped{Conn: conn, read: func(frame []byte) []byte {
-							// xid, zxid, error
-							if greeted && int32(binary.BigEndian.Uint32(frame)) >= 0 {
-								if code := inject.Swap(0); code != 0 {
-									binary.BigEndian.PutUint32(frame[12:], uint32(code))
-									frame = frame[:16]
+						return &wrapped{Conn: conn, read: func(body []byte) []byte {
+							if jute.NewDecoder(body).ReplyHeader().Xid >= 0 {
+								if code := jute.Code(inject.Swap(0)); code != jute.OK {
+									return refuse(body, code)
 								}
 							}
-							greeted = true
-							return frame
+							return body
 						}}, err
 					}})
 					must(t, err)
@@ -428,7 +424,7 @@ func TestSessionWords(t *testing.T) {
 					must(t, h.Wait())
 					synctest.Wait() // until no sync is under way
 					until := h.Until()
-					inject.Store(code)
+					inject.Store(int32(code))
 					if sync {
 						time.Sleep(s.Timeout() / 5) // none but the next sync
 					} else {

@@ -1,10 +1,11 @@
 package coord
 
 import (
-	"encoding/binary"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // What is decided about a session's life, for a timeout of 24 s: heartbeats each 4 s,
@@ -126,28 +127,24 @@ func TestDebt(t *testing.T) {
 // The answer to a Multi whose ops were refused because the session has expired is no
 // proof that it lives; another refusal of a Multi is.
 func TestExpiredWithin(t *testing.T) {
-	answer := func(codes ...int32) []byte {
-		b := make([]byte, 20)
-		for _, code := range codes {
-			kind := int32(-1)
-			b = binary.BigEndian.AppendUint32(b, uint32(kind))
-			b = append(b, 0)
-			b = binary.BigEndian.AppendUint32(b, uint32(code))
-			b = binary.BigEndian.AppendUint32(b, uint32(code))
-		}
-		return append(b, 0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff)
-	}
+	const expired = jute.CodeSessionExpired
 	for _, x := range []struct {
-		codes []int32
+		codes []jute.Code
 		want  bool
 	}{
-		{nil, false}, {[]int32{-101, -2}, false}, {[]int32{codeExpired}, true}, {[]int32{0, codeExpired, -2}, true},
+		{nil, false}, {[]jute.Code{jute.CodeNoNode, jute.CodeInconsistency}, false}, {[]jute.Code{expired}, true}, {[]jute.Code{0, expired, -2}, true},
 	} {
-		if got := expiredWithin(answer(x.codes...)); got != x.want {
+		e := jute.NewFrame()
+		for _, code := range x.codes {
+			e.MultiHeader(jute.MultiHeader{Op: jute.OpError, Code: code})
+			e.Int32(int32(code))
+		}
+		e.MultiHeader(jute.MultiHeader{Op: -1, Done: true, Code: -1})
+		if got := expiredWithin(jute.NewDecoder(e.Body())); got != x.want {
 			t.Errorf("%v: %v", x.codes, got)
 		}
 	}
-	if expiredWithin(make([]byte, 20)) {
+	if expiredWithin(jute.NewDecoder(nil)) {
 		t.Error("an answer without a body")
 	}
 }

@@ -83,9 +83,23 @@ func (c *Client) Go(f func(ctx context.Context)) bool {
 	return true
 }
 
-// want counts the holds that are not over.
-func (c *Client) want(n int) {
+// goHold runs f for h, as Go does, and counts h as one that is not over.
+func (c *Client) goHold(h *Hold, f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wants += n
+	if c.life.Err() != nil {
+		return false
+	}
+	c.wants++
+	h.counted = true
+	c.report.asked(h)
+	c.tasks.Go(f)
+	return true
+}
+
+// forget notes that h is over.
+func (c *Client) forget(*Hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wants--
 }

@@ -2,7 +2,6 @@ package coord_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // A field is a number of watched paths whose values somebody else changes.
@@ -156,39 +156,37 @@ func TestFramesCarryTheNewestZxid(t *testing.T) {
 		var connects, sets int
 		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := l.Dial(ctx, network, addr)
-			greeted, begun := false, false
 			mu.Lock()
 			before := seen
 			mu.Unlock()
 			return &wrapped{Conn: conn,
-				read: func(frame []byte) []byte {
+				connect: func(r *jute.ConnectRequest) {
 					mu.Lock()
 					defer mu.Unlock()
-					if greeted && int32(binary.BigEndian.Uint32(frame)) >= 0 {
-						seen = max(seen, int64(binary.BigEndian.Uint64(frame[4:])))
+					connects++
+					if r.Zxid != before || r.Timeout != 6*time.Second {
+						t.Errorf("handshake %d says zxid %#x, want %#x; and asks for a timeout of %v", connects, r.Zxid, before, r.Timeout)
 					}
-					greeted = true
-					return frame
 				},
-				write: func(frame []byte) {
+				read: func(body []byte) []byte {
 					mu.Lock()
 					defer mu.Unlock()
-					zxid := before
-					switch first := !begun; {
-					case first:
-						connects++
-						zxid = int64(binary.BigEndian.Uint64(frame[4:]))
-						if got := time.Duration(binary.BigEndian.Uint32(frame[12:])) * time.Millisecond; got != 6*time.Second {
-							t.Errorf("handshake %d asks for a timeout of %v", connects, got)
-						}
-					case binary.BigEndian.Uint32(frame[4:]) == 101:
+					if h := jute.NewDecoder(body).ReplyHeader(); h.Xid >= 0 {
+						seen = max(seen, h.Zxid)
+					}
+					return body
+				},
+				write: func(body []byte) []byte {
+					mu.Lock()
+					defer mu.Unlock()
+					d := jute.NewDecoder(body)
+					if d.RequestHeader().Op == jute.OpSetWatches {
 						sets++
-						zxid = int64(binary.BigEndian.Uint64(frame[8:]))
+						if got := d.SetWatches().Zxid; got != before {
+							t.Errorf("behind handshake %d SetWatches says zxid %#x, want %#x", connects, got, before)
+						}
 					}
-					begun = true
-					if zxid != before {
-						t.Errorf("handshake %d: the frame says zxid %d, want %d", connects, zxid, before)
-					}
+					return body
 				}}, err
 		}
 		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: dial, SessionTimeout: 6 * time.Second})

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 var (
@@ -27,11 +29,11 @@ var (
 // denied returns what is wrong with the client if a server's answer has that
 // code, and is one to a credential of scheme, unless that is empty. Behind such
 // an answer servers hang up.
-func denied(scheme string, code int32) error {
+func denied(scheme string, code jute.Code) error {
 	switch {
-	case code == codeUnauthenticated:
+	case code == jute.CodeAuthenticationMissing:
 		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", zk.ErrAuthFailed)
-	case scheme != "" && code != 0:
+	case scheme != "" && code != jute.OK:
 		return fmt.Errorf("credential of scheme %q refused: %w", scheme, zk.ErrAuthFailed)
 	}
 	return nil

@@ -2,7 +2,6 @@ package coord_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"net"
 	"strings"
@@ -14,12 +13,9 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/lock"
 )
-
-// sessionClosed is what a server that demands authentication answers as it hangs up:
-// SESSIONCLOSEDREQUIRESASLAUTH.
-const sessionClosed = -124
 
 // A bouncer stands at the door of a server. What real servers do when they are
 // configured so it does while it is told to: as TestServersThatDemand shows, they
@@ -38,21 +34,16 @@ func (b *bouncer) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	greeted := false
-	return &wrapped{Conn: conn, read: func(frame []byte) []byte {
-		xid := int32(binary.BigEndian.Uint32(frame))
+	return &wrapped{Conn: conn, read: func(body []byte) []byte {
+		xid := jute.NewDecoder(body).ReplyHeader().Xid
 		switch {
-		case !greeted:
-			greeted = true
-		case b.demands.Load() && xid != -4:
-			frame = frame[:16]
-			code := int32(sessionClosed)
-			binary.BigEndian.PutUint32(frame[12:], uint32(code))
+		case b.demands.Load() && xid != jute.XidAuth:
+			body = refuse(body, jute.CodeAuthenticationMissing)
 			conn.Close()
 		case b.moody.Load() && xid >= 0:
 			conn.Close()
 		}
-		return frame
+		return body
 	}}, nil
 }
 
@@ -116,7 +107,7 @@ func TestDialDoesNotStormServersThatRefuse(t *testing.T) {
 		if n := b.dials.Load(); n > stormless {
 			t.Errorf("%d connections in 5 s", n)
 		}
-		if n := strings.Count(j.String(), `msg="no session from server" server=insists:2181`); n != 1 {
+		if n := strings.Count(j.String(), `msg="no session from zookeeper server" server=insists:2181`); n != 1 {
 			t.Errorf("the log says %d times that there is no session from the server:\n%s", n, &j)
 		}
 	})
@@ -182,7 +173,7 @@ func TestServersThatComeToRefuse(t *testing.T) {
 		if state, _ := c.State(); state != coord.Suspended {
 			t.Errorf("state %v", state)
 		}
-		if n := strings.Count(j.String(), `msg="no session from server"`); n != 1 {
+		if n := strings.Count(j.String(), `msg="no session from zookeeper server"`); n != 1 {
 			t.Errorf("the log says %d times that there is no session from the server:\n%s", n, &j)
 		}
 
@@ -267,16 +258,11 @@ func TestDialWhereTheRootIsClosed(t *testing.T) {
 		defer cancel()
 		c, err := coord.Dial(ctx, []string{"server"}, &coord.Options{Auth: auth, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := l.Dial(ctx, network, addr)
-			greeted := false
-			return &wrapped{Conn: conn, read: func(frame []byte) []byte {
-				if greeted && int32(binary.BigEndian.Uint32(frame)) >= 0 {
-					const noAuth int32 = -102
-					code := noAuth
-					binary.BigEndian.PutUint32(frame[12:], uint32(code))
-					frame = frame[:16]
+			return &wrapped{Conn: conn, read: func(body []byte) []byte {
+				if jute.NewDecoder(body).ReplyHeader().Xid >= 0 {
+					return refuse(body, jute.CodeNoAuth)
 				}
-				greeted = true
-				return frame
+				return body
 			}}, err
 		}})
 		must(t, err)

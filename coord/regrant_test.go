@@ -2,7 +2,6 @@ package coord_test
 
 import (
 	"context"
-	"encoding/binary"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // A moody server grants no more than most, of what a client wishes for a session
@@ -18,31 +18,21 @@ import (
 // What is less than the real one would grant is only said.
 type moody struct {
 	line *coordtest.Link
-	most atomic.Int64
+	most atomic.Int64 // in nanoseconds
 }
 
 func (m *moody) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := m.line.Dial(ctx, network, addr)
-	first, greeted := true, false
-	return &wrapped{Conn: conn, write: func(frame []byte) {
-		if first { // version, zxid, timeout
-			wish := binary.BigEndian.Uint32(frame[12:])
-			binary.BigEndian.PutUint32(frame[12:], min(wish, uint32(m.most.Load())))
-		}
-		first = false
-	}, read: func(frame []byte) []byte {
-		if !greeted { // version, timeout
-			granted := binary.BigEndian.Uint32(frame[4:])
-			binary.BigEndian.PutUint32(frame[4:], min(granted, uint32(m.most.Load())))
-		}
-		greeted = true
-		return frame
-	}}, err
+	return &wrapped{
+		Conn:    conn,
+		connect: func(r *jute.ConnectRequest) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
+		welcome: func(r *jute.ConnectResponse) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
+	}, err
 }
 
 func (w *world) moody(wish, most time.Duration, servers ...string) (*moody, *coord.Client) {
 	m := &moody{line: w.line()}
-	m.most.Store(most.Milliseconds())
+	m.most.Store(int64(most))
 	c, err := coord.Dial(bg, servers, &coord.Options{Dial: m.dial, SessionTimeout: wish})
 	must(w, err)
 	w.Cleanup(func() { c.Close() })
@@ -68,7 +58,7 @@ func TestResumedWithAnotherTimeout(t *testing.T) {
 					// more than the lease of the new one. It is asked for at once.
 					time.Sleep(timeout + time.Duration(i)*timeout/12/6)
 					timeout = min(granted, grants[0])
-					m.most.Store(granted.Milliseconds())
+					m.most.Store(int64(granted))
 					w.flap(c, m.line.Reset)
 					if s.Timeout() != timeout {
 						t.Fatalf("%v, phase %d: timeout %v, want %v", grants, i, s.Timeout(), timeout)
@@ -117,7 +107,7 @@ func TestShorterTimeoutWhoseAnswerIsLost(t *testing.T) {
 				}
 				return coordtest.Pass
 			})
-			m.most.Store(4000)
+			m.most.Store(int64(4 * time.Second))
 			began := time.Now()
 			m.line.Reset()
 			for time.Since(began) < time.Minute {

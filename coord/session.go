@@ -3,7 +3,6 @@ package coord
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +34,9 @@ type Session struct {
 	look  chan struct{}           // holds a token while there is news for watchLease
 	known bool                    // has been established; guarded by c.mu
 	first bool                    // of its client
+
+	opened     time.Time // when it was established; guarded by c.mu, as is
+	suspension time.Time // when the connection was lost; zero while there is one
 
 	caughtUp atomic.Bool // see catchUp
 
@@ -132,6 +134,7 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	h.session, h.node, h.token = s, node, token
 	s.holds[h] = struct{}{}
 	close(h.acquired)
+	s.c.report.acquired(h)
 	s.lookUp() // the lease begins to matter
 	return nil
 }
@@ -214,7 +217,7 @@ func (s *Session) readFailed(t *tap, err error) {
 	if s.life.Err() != nil || t.welcome && !final(err) {
 		return
 	}
-	s.c.failed(t.server, t.explained(err))
+	s.c.failed(t.server, t.began, t.explained(err))
 }
 
 // resumed opens the gate for requests: there is a connection, the session lives,
@@ -228,10 +231,10 @@ func (s *Session) resumed() {
 	s.isUp = true
 	close(s.up)
 	s.proveAt, s.askAt = moment{}, moment{} // another server can be asked at once
-	id, timeout, server := s.id, s.lease.term, s.tap.server
+	began := s.tap.began
 	s.mu.Unlock()
 	s.lookUp() // a proof may be due
-	s.c.resumed(s, server, id, time.Duration(timeout))
+	s.c.resumed(s, began)
 }
 
 // suspended closes the gate.
@@ -243,9 +246,15 @@ func (s *Session) suspended() {
 	}
 	s.isUp = false
 	s.up = make(chan struct{})
-	id, server := s.id, s.tap.server
 	s.mu.Unlock()
-	s.c.suspended(s, server, id)
+	s.c.suspended(s)
+}
+
+// info describes what has been going on in s since begin.
+func (s *Session) info(begin time.Time, err error) SessionInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return SessionInfo{ID: s.id, Server: s.tap.server, Timeout: time.Duration(s.lease.term), Begin: begin, End: time.Now(), Err: err}
 }
 
 // hangUp drops the present connection, if there is one.
@@ -261,6 +270,4 @@ func (s *Session) hangUp() {
 // chatter passes on what go-zookeeper says of itself.
 type chatter struct{ r *reporter }
 
-func (c chatter) Printf(format string, args ...any) {
-	c.r.chatter(fmt.Sprintf(format, args...))
-}
+func (c chatter) Printf(format string, args ...any) { c.r.chatter(format, args...) }

@@ -2,7 +2,6 @@ package coord_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // A history is what the hooks of a Trace were told.
@@ -35,9 +35,9 @@ func (h *history) add(id int64, format string, args ...any) {
 
 func (h *history) trace() *coord.Trace {
 	return &coord.Trace{
-		Connected: func(_ string, id int64, _ time.Duration) { h.add(id, "connected") },
-		Suspended: func(_ string, id int64) { h.add(id, "suspended") },
-		Expired:   func(id int64, _ error) { h.add(id, "expired") },
+		Connected:    func(_ context.Context, i coord.SessionInfo) { h.add(i.ID, "connected") },
+		SuspendBegin: func(_ context.Context, i coord.SessionInfo) { h.add(i.ID, "suspended") },
+		Expired:      func(_ context.Context, i coord.SessionInfo) { h.add(i.ID, "expired") },
 	}
 }
 
@@ -222,14 +222,12 @@ func TestAnotherSessionIDMeansExpiry(t *testing.T) {
 		var tamper bool
 		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := l.Dial(ctx, network, addr)
-			greeted, lie := false, tamper
+			lie := tamper
 			tamper = false
-			return &wrapped{Conn: conn, read: func(frame []byte) []byte {
-				if !greeted && lie {
-					binary.BigEndian.PutUint64(frame[8:], 0xabc)
+			return &wrapped{Conn: conn, welcome: func(r *jute.ConnectResponse) {
+				if lie {
+					r.Session = 0xabc
 				}
-				greeted = true
-				return frame
 			}}, err
 		}})
 		must(t, err)

@@ -96,7 +96,7 @@ func TestJustEnoughRoom(t *testing.T) {
 		m := &meter{dial: w.line().Dial}
 		c := dialled(w, m, []string{"server"}, aclOf(40<<10))
 		modify := func(n int) error {
-			_, err := config.Modify(bg, c, "/value", config.Text, config.EncodeText, func(string) (string, error) {
+			_, err := config.New(c, "/value", config.Text()).Modify(bg, func(string) (string, error) {
 				return strings.Repeat("x", n), nil
 			})
 			return err

@@ -126,7 +126,7 @@ func TestLargeAnswerOfARealServer(t *testing.T) {
 	var suspended atomic.Int32
 	c, err := coord.Dial(bg, e.Servers(), &coord.Options{
 		SessionTimeout: 4 * time.Second,
-		Trace:          &coord.Trace{Suspended: func(string, int64) { suspended.Add(1) }},
+		Trace:          &coord.Trace{SuspendBegin: func(context.Context, coord.SessionInfo) { suspended.Add(1) }},
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 			return narrow{conn, 300 << 10}, err

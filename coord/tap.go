@@ -8,31 +8,12 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// Numbers of the wire protocol.
-const (
-	xidEvent = -1
-	xidPing  = -2
-	xidAuth  = -4
-
-	opCreate          = 1
-	opDelete          = 2
-	opSetData         = 5
-	opSetACL          = 7
-	opPing            = 11
-	opMulti           = 14
-	opCreateContainer = 19
-	opCreateTTL       = 21
-	opSetAuth         = 100
-	opSetWatches      = 101
-
-	codeExpired         = -112
-	codeMoved           = -118
-	codeUnauthenticated = -124
-
-	maxFrame = 64 << 20 // more than any answer: 100,000 children take 5 MiB
-)
+// maxFrame is more bytes than any answer has: 100,000 children take 5 MiB.
+const maxFrame = 64 << 20
 
 // A tap sits between go-zookeeper and one connection and sees every frame. The
 // client library writes each frame with one Write, so frames need no
@@ -55,6 +36,7 @@ type tap struct {
 	net.Conn
 	s      *Session
 	server string
+	began  time.Time // when it was dialed
 	by     time.Time // when the handshake must be over
 	seen   int64     // the newest zxid that the session had seen when this connection was made
 
@@ -74,11 +56,12 @@ type tap struct {
 	logins []string  // schemes presented and not answered yet, oldest first
 }
 
-func newTap(s *Session, conn net.Conn, server string, by time.Time) *tap {
+func newTap(s *Session, conn net.Conn, server string, began, by time.Time) *tap {
 	return &tap{
 		Conn:   conn,
 		s:      s,
 		server: server,
+		began:  began,
 		by:     by,
 		seen:   s.lastZxid(),
 		in:     bufio.NewReaderSize(conn, 16<<10),
@@ -143,30 +126,25 @@ func (t *tap) Write(b []byte) (int, error) {
 	before := t.s.newestAnswered() // not with t.mu held: s.mu goes before it
 	t.mu.Lock()
 	first := t.asked.at.IsZero()
+	out := b
 	if first {
 		t.asked = now()
+		out = t.connectRequest(b)
 	} else {
-		r := request{xid: int32(binary.BigEndian.Uint32(b[4:])), at: now(), before: before, size: len(b)}
-		switch op := int32(binary.BigEndian.Uint32(b[8:])); {
-		case op == opSetWatches:
-			r.watches = watchesIn(b)
-		default:
-			r.writes = writes(op)
+		d := jute.NewDecoder(b[4:])
+		h := d.RequestHeader()
+		r := request{xid: h.Xid, at: now(), before: before, size: len(b), writes: h.Op.Writes()}
+		if h.Op == jute.OpSetWatches {
+			w := d.SetWatches()
+			w.Zxid = t.seen
+			e := jute.NewRequest(h.Xid, h.Op)
+			e.SetWatches(w)
+			out, r.watches = e.Frame(), &w
 		}
 		t.sent = append(t.sent, r)
 	}
 	t.mu.Unlock()
 
-	out := b
-	switch op := int32(binary.BigEndian.Uint32(b[8:])); {
-	case first && len(b) >= 20: // length, version, newest zxid, timeout, session, password
-		out = append([]byte(nil), b...)
-		binary.BigEndian.PutUint64(out[8:], uint64(t.seen))
-		binary.BigEndian.PutUint32(out[16:], uint32(t.s.wish()/term(time.Millisecond)))
-	case !first && op == opSetWatches && len(b) >= 20: // length, xid, op, newest zxid, paths
-		out = append([]byte(nil), b...)
-		binary.BigEndian.PutUint64(out[12:], uint64(t.seen))
-	}
 	t.out <- struct{}{}
 	err := t.write(out)
 	<-t.out
@@ -222,39 +200,40 @@ func (t *tap) next() ([]byte, error) {
 	case !t.greeted:
 		return t.greet(frame)
 	}
-	xid := int32(binary.BigEndian.Uint32(frame[4:]))
-	zxid := int64(binary.BigEndian.Uint64(frame[8:]))
-	code := int32(binary.BigEndian.Uint32(frame[16:]))
-	if xid == xidEvent {
+	d := jute.NewDecoder(frame[4:])
+	h := d.ReplyHeader()
+	if h.Xid == jute.XidEvent {
 		return frame, nil // which answers nothing
 	}
 	t.mu.Lock()
-	r := t.answer(xid)
+	r := t.answer(h.Xid)
 	var login string
-	if xid == xidAuth && len(t.logins) > 0 {
+	if h.Xid == jute.XidAuth && len(t.logins) > 0 {
 		login, t.logins = t.logins[0], t.logins[1:]
 	}
 	t.mu.Unlock()
-	if err := denied(login, code); err != nil {
+	if err := denied(login, h.Code); err != nil {
 		return nil, err
 	}
-	if xid < 0 { // go by the library's example, which takes no zxid from these
+	zxid := h.Zxid
+	if h.Xid < 0 { // go by the library's example, which takes no zxid from these
 		zxid = 0
 	}
 	// A refusal can be the word of this server alone. That of a Multi by the
 	// ensemble has code zero, and the reasons behind it.
-	t.s.answered(r, r.writes && code == 0 && !expiredWithin(frame), zxid)
-	t.served(xid, code)
+	t.s.answered(r, r.writes && h.Code == jute.OK && !expiredWithin(d), zxid)
+	t.served(h)
 	if r.watches != nil {
-		if code != 0 { // the library would go on as if they were armed
-			return nil, fmt.Errorf("watches not taken over by the server: code %d", code)
+		if h.Code != jute.OK { // the library would go on as if they were armed
+			return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
 		}
-		t.s.c.loop.Rearmed(r.watches[0], r.watches[1], r.watches[2])
+		t.s.c.loop.Rearmed(r.watches.Data, r.watches.Exist, r.watches.Child)
 	}
 	if login != "" {
 		return nil, nil
 	}
-	binary.BigEndian.PutUint64(frame[8:], 0)
+	h.Zxid = 0
+	h.Put(frame[4:])
 	return frame, nil
 }
 

@@ -49,10 +49,11 @@ func (m *meter) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.conns++
-	return &wrapped{Conn: conn, write: func(frame []byte) {
+	return &wrapped{Conn: conn, write: func(body []byte) []byte {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.most = max(m.most, len(frame))
+		m.most = max(m.most, len(body))
+		return body
 	}}, nil
 }
 
@@ -128,16 +129,16 @@ var tooLarge = []struct {
 		return ended(ctx, h.Done(), h.Err)
 	}},
 	{"config, Modify", "modify", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
-		_, err := config.Modify(ctx, c, path, config.Text, config.EncodeText, func(string) (string, error) {
+		_, err := config.New(c, path, config.Text()).Modify(ctx, func(string) (string, error) {
 			return strings.Repeat("x", coord.MaxData), nil
 		})
 		return err
 	}},
 	{"config, Publish", "publish", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
-		return config.Publish(ctx, c, path, map[string]string{"k": strings.Repeat("x", coord.MaxData)}, config.EncodeText)
+		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": strings.Repeat("x", coord.MaxData)})
 	}},
 	{"config, Publish of two", "publish", limit / 2, func(ctx context.Context, c *coord.Client, path string) error {
-		return config.Publish(ctx, c, path, map[string]string{"k": "", "l": ""}, config.EncodeText)
+		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": "", "l": ""})
 	}},
 	{"a directory", "", limit - 40, func(ctx context.Context, c *coord.Client, path string) error {
 		return c.Session().MakeDir(ctx, path+"/and/some/more/levels/with/names")

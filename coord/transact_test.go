@@ -2,7 +2,6 @@ package coord_test
 
 import (
 	"context"
-	"encoding/binary"
 	"net"
 	"testing"
 
@@ -10,28 +9,33 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// A mint replaces the code of each refused op in what it reads by another.
-type mint struct {
-	net.Conn
-	code int32
-}
-
-func (m mint) Read(b []byte) (int, error) {
-	n, err := m.Conn.Read(b)
-	var noNode [4]byte
-	binary.BigEndian.PutUint32(noNode[:], 0xffffff9b) // -101
-	for i := 20; i+4 <= n; i++ {                      // behind the header
-		if string(b[i:i+4]) == string(noNode[:]) {
-			binary.BigEndian.PutUint32(b[i:], uint32(m.code))
+// overQuota returns the answer in body with another code for each op that was refused.
+func overQuota(body []byte) []byte {
+	d := jute.NewDecoder(body)
+	h := d.ReplyHeader()
+	e := jute.NewReply(h.Xid, h.Zxid, h.Code)
+	for {
+		op := d.MultiHeader()
+		switch {
+		case d.Bad(): // of something else
+			return body
+		case op.Op == jute.OpError && op.Code == jute.CodeNoNode:
+			op.Code = jute.CodeQuotaExceeded
 		}
+		e.MultiHeader(op)
+		if op.Done {
+			return e.Body()
+		}
+		d.Int32() // the code again
+		e.Int32(int32(op.Code))
 	}
-	return n, err
 }
 
 // A transaction of which the ensemble says op by op that it failed was not carried
-// out, whatever the code, such as -125 for an exceeded quota, which go-zookeeper
+// out, whatever the code, such as that for an exceeded quota, which go-zookeeper
 // has no name for; so it is not repeated.
 func TestTransactRefused(t *testing.T) {
 	bubble(t, func(w *world) {
@@ -41,7 +45,7 @@ func TestTransactRefused(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return mint{conn, -125}, nil
+			return &wrapped{Conn: conn, read: overQuota}, nil
 		}})
 		must(t, err)
 		w.Cleanup(func() { c.Close() })

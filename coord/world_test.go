@@ -1,9 +1,10 @@
 package coord_test
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
+	"math"
 	"net"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(ensemble.Main(m)) }
@@ -191,73 +193,99 @@ func (r *recorder) requests() []string {
 	return ops
 }
 
-// A wrapped conn lets a test see and change what is written and read. The hooks
-// get whole frames without their length; read may return nil to lose one.
+// A wrapped conn lets a test see and change what is written and read: the two frames
+// of the handshake, and the bodies of all that come behind it. A hook that returns nil
+// loses the frame.
 type wrapped struct {
 	net.Conn
-	write func(frame []byte)
-	read  func(frame []byte) []byte
-	begun []byte // a frame of which not all has been written
-	rest  []byte
+	connect  func(*jute.ConnectRequest)
+	welcome  func(*jute.ConnectResponse)
+	write    func(body []byte) []byte
+	read     func(body []byte) []byte
+	asked    bool   // the first frame has been written
+	answered bool   // the first frame has been read
+	begun    []byte // a frame of which not all has been written
+	rest     []byte // of a frame of which not all has been read
 }
 
 func (c *wrapped) Write(b []byte) (int, error) {
-	if c.write == nil {
+	if c.connect == nil && c.write == nil {
 		return c.Conn.Write(b)
 	}
 	c.begun = append(c.begun, b...)
-	if len(c.begun) < 4+int(binary.BigEndian.Uint32(c.begun)) { // a long frame comes in pieces
+	body, err := jute.ReadFrame(bytes.NewReader(c.begun), math.MaxInt32)
+	if err != nil { // a long frame comes in pieces
 		return len(b), nil
 	}
-	frame := c.begun
 	c.begun = nil
-	c.write(frame[4:])
-	if _, err := c.Conn.Write(frame); err != nil {
-		return 0, err
+	switch {
+	case !c.asked:
+		c.asked = true
+		if c.connect != nil {
+			r := jute.NewDecoder(body).ConnectRequest()
+			c.connect(&r)
+			e := jute.NewFrame()
+			e.ConnectRequest(r)
+			body = e.Body()
+		}
+	case c.write != nil:
+		body = c.write(body)
 	}
-	return len(b), nil
+	if body == nil {
+		return len(b), nil
+	}
+	_, err = c.Conn.Write(framed(body))
+	return len(b), err
 }
 
 func (c *wrapped) Read(b []byte) (int, error) {
 	for len(c.rest) == 0 {
-		head := make([]byte, 4)
-		if err := readFull(c.Conn, head); err != nil {
+		body, err := jute.ReadFrame(c.Conn, math.MaxInt32)
+		if err != nil {
 			return 0, err
 		}
-		frame := make([]byte, binary.BigEndian.Uint32(head))
-		if err := readFull(c.Conn, frame); err != nil {
-			return 0, err
-		}
-		if c.read != nil {
-			if frame = c.read(frame); frame == nil {
-				continue
+		switch {
+		case !c.answered:
+			c.answered = true
+			if c.welcome != nil {
+				r := jute.NewDecoder(body).ConnectResponse()
+				c.welcome(&r)
+				e := jute.NewFrame()
+				e.ConnectResponse(r)
+				body = e.Body()
 			}
+		case c.read != nil:
+			body = c.read(body)
 		}
-		c.rest = append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)
+		if body != nil {
+			c.rest = framed(body)
+		}
 	}
 	n := copy(b, c.rest)
 	c.rest = c.rest[n:]
 	return n, nil
 }
 
+func framed(body []byte) []byte {
+	e := jute.NewFrame()
+	e.Raw(body)
+	return e.Frame()
+}
+
+// refuse returns the answer to the request that body answers, with another code.
+func refuse(body []byte, code jute.Code) []byte {
+	h := jute.NewDecoder(body).ReplyHeader()
+	return jute.NewReply(h.Xid, h.Zxid, code).Body()
+}
+
 // withoutContainers makes conn one to a server that can make no containers, and
 // answers that it can not.
 func withoutContainers(conn net.Conn) net.Conn {
-	const createContainer, unimplemented = 19, 17
-	return &wrapped{Conn: conn, write: func(frame []byte) {
-		if binary.BigEndian.Uint32(frame[4:]) == createContainer {
-			binary.BigEndian.PutUint32(frame[4:], unimplemented)
+	return &wrapped{Conn: conn, write: func(body []byte) []byte {
+		h := jute.NewDecoder(body).RequestHeader()
+		if h.Op == jute.OpCreateContainer {
+			return jute.NewRequest(h.Xid, jute.OpCheckWatches).Body() // which is not implemented
 		}
+		return body
 	}}
-}
-
-func readFull(c net.Conn, b []byte) error {
-	for len(b) > 0 {
-		n, err := c.Read(b)
-		if err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return nil
 }

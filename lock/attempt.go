@@ -42,7 +42,7 @@ type attempt struct {
 }
 
 func (u *Unqueued) enter(ctx context.Context, op string, try bool) *coord.Hold {
-	return coord.NewHold(u.c, op, u.name, func(k *coord.Keeper) error {
+	return coord.NewHold(ctx, u.c, op, u.name, func(k *coord.Keeper) error {
 		if err := u.check(); err != nil {
 			return err
 		}

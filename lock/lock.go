@@ -81,7 +81,7 @@ func (m *Mutex) TryAcquire(ctx context.Context) *coord.Hold {
 }
 
 func (m *Mutex) enter(ctx context.Context, op string, try bool) *coord.Hold {
-	return queue.Enter(ctx, m.c, queue.Wish{Op: op, Dir: m.dir, Label: m.label, Try: try})
+	return queue.Enter(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.label, Try: try})
 }
 
 // Do acquires m, calls f, and releases m, also when f panics. The context that f

@@ -26,7 +26,7 @@ func TestCloseEndsAll(t *testing.T) {
 				var holds []*coord.Hold
 				var kept []*members.Membership
 				var views []*event.Stream[members.View]
-				var sights []*event.Stream[members.Sighting]
+				var presences []*event.Stream[members.Presence]
 				begin := func(i int) {
 					me := members.Member{ID: fmt.Sprint("self", i)}
 					holds = append(holds, g.Join(bg, me))
@@ -35,7 +35,7 @@ func TestCloseEndsAll(t *testing.T) {
 					me.ID = id(i) // somebody else's
 					kept = append(kept, g.Keep(bg, me))
 					views = append(views, g.Watch(bg))
-					sights = append(sights, g.Follow(bg, id(i)))
+					presences = append(presences, g.Follow(bg, id(i)))
 				}
 				awaited := make(chan error, 1)
 				go func() {
@@ -65,9 +65,9 @@ func TestCloseEndsAll(t *testing.T) {
 				}
 				for _, s := range views {
 					w.wait("end", s.Done())
-					w.wants(s.Err(), coord.ErrClosed, "watch the members of", dir)
+					w.wants(s.Err(), coord.ErrClosed, "watch", dir)
 				}
-				for i, s := range sights {
+				for i, s := range presences {
 					w.wait("end", s.Done())
 					w.wants(s.Err(), coord.ErrClosed, "follow", dir+"/"+id(i))
 				}

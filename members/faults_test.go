@@ -164,7 +164,7 @@ var plots = []struct {
 		ctx, cancel := context.WithCancel(bg)
 		defer cancel()
 		views := g.Watch(ctx)
-		sights := g.Follow(ctx, "a")
+		presences := g.Follow(ctx, "a")
 		a, b := w.keep(other, "a", "1"), w.keep(other, "b", "1")
 		time.Sleep(time.Millisecond)
 		w.must(a.Update(bg, []byte("2")))
@@ -173,7 +173,7 @@ var plots = []struct {
 		if v, _ := views.Latest(); say(v) != "a=2 still=" {
 			w.Errorf("sees %q, want %q", say(v), w.truth())
 		}
-		if s, _ := sights.Latest(); !s.Present || s.Suspended || string(s.Data) != "2" {
+		if s, _ := presences.Latest(); !s.Present || s.Suspended || string(s.Data) != "2" {
 			w.Errorf("follows %+v", s)
 		}
 		w.must(a.Leave(bg))

@@ -3,7 +3,6 @@ package members
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/go-zookeeper/zk"
 
@@ -11,13 +10,15 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// Members returns who is there. It ends when ctx does, with its cause.
+// Members returns the members of g. It waits until a server has answered, or ctx ends,
+// whose cause is then in the error.
 func (g *Group) Members(ctx context.Context) (View, error) {
-	return g.await(ctx, "list the members of", 0)
+	return g.await(ctx, "members", 0)
 }
 
 // Find returns the member with this ID, and whether there is one. The answer comes
-// from one server, which may be a little behind the others. It ends when ctx does.
+// from one server, which may be a little behind the others. Find waits until there is
+// one, or ctx ends, whose cause is then in the error.
 func (g *Group) Find(ctx context.Context, id string) (Member, bool, error) {
 	fail := func(err error) (Member, bool, error) {
 		return Member{}, false, &coord.Error{Op: "find", Path: g.path(id), Err: err}
@@ -44,25 +45,25 @@ func (g *Group) Find(ctx context.Context, id string) (Member, bool, error) {
 	return Member{id, n.data}, true, nil
 }
 
-// A Sighting is what is known of one member.
-type Sighting struct {
+// A Presence is what is known of one member.
+type Presence struct {
 	Member         // as it is or, if it is not there, as it last was
 	Present   bool // it is there
 	Suspended bool // the connection is down, and this is what was last known
 }
 
-// Follow follows the member with this ID until ctx ends: whether it is there, and
-// what it tells of itself. The stream ends with a [coord.Error] whose cause is
-// ctx's, or [coord.ErrClosed], or the ensemble's refusal.
-func (g *Group) Follow(ctx context.Context, id string) *event.Stream[Sighting] {
-	out, p := event.NewStream[Sighting]()
+// Follow follows the member with this ID until ctx ends: whether it is there, and its
+// data. The stream ends with a [coord.Error] whose cause is ctx's, or
+// [coord.ErrClosed], or ZooKeeper's refusal.
+func (g *Group) Follow(ctx context.Context, id string) *event.Stream[Presence] {
+	out, p := event.NewStream[Presence]()
 	end := func(err error) { p.Close(&coord.Error{Op: "follow", Path: g.path(id), Err: err}) }
 	if err := g.check(id); err != nil {
 		end(err)
 		return out
 	}
 	ok := g.c.Go(func(context.Context) {
-		last := Sighting{Member: Member{ID: id}}
+		last := Presence{Member: Member{ID: id}}
 		first := true
 		nodes := g.c.Watch(ctx, g.path(id), event.Data) // ends with ctx, and with the client
 		for snap := range nodes.All() {
@@ -86,8 +87,8 @@ func (g *Group) Follow(ctx context.Context, id string) *event.Stream[Sighting] {
 	return out
 }
 
-// Await waits until there is a member with this ID, and returns it. It ends when
-// ctx does, with its cause.
+// Await waits until there is a member with this ID, and returns it. If ctx ends first,
+// its cause is in the error.
 func (g *Group) Await(ctx context.Context, id string) (Member, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -100,10 +101,10 @@ func (g *Group) Await(ctx context.Context, id string) (Member, error) {
 	return Member{}, &coord.Error{Op: "await", Path: g.path(id), Err: errors.Unwrap(s.Err())}
 }
 
-// AwaitN waits until there are at least n members, and returns who is there then.
-// It ends when ctx does, with its cause.
+// AwaitN waits until there are at least n members, and returns those that are there
+// then. If ctx ends first, its cause is in the error.
 func (g *Group) AwaitN(ctx context.Context, n int) (View, error) {
-	return g.await(ctx, fmt.Sprintf("await %d members of", n), n)
+	return g.await(ctx, "awaitn", n)
 }
 
 func (g *Group) await(ctx context.Context, op string, n int) (View, error) {

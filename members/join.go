@@ -39,7 +39,7 @@ import (
 // it ends the attempt, and nothing is left behind. So the Hold must be released.
 func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
 	m.Data = bytes.Clone(m.Data)
-	return coord.NewHold(g.c, "join", g.path(m.ID), func(k *coord.Keeper) error {
+	return coord.NewHold(ctx, g.c, "join", g.path(m.ID), func(k *coord.Keeper) error {
 		if err := errors.Join(g.check(m.ID), g.checkData(g.path(m.ID), m.Data)); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // of how it stands: whether it is in or out, and why. The stream's Done closes when
 // it is over for good, and Err then says why: see [Group.Keep].
 type Membership struct {
-	*event.Stream[Standing]
+	*event.Stream[Status]
 	g        *Group
 	path     string
 	tells    *telling
@@ -25,8 +25,8 @@ type Membership struct {
 	leftover error                   // why the znode could not be removed; set before Done closes
 }
 
-// A Standing is how a [Membership] stands.
-type Standing struct {
+// A Status is how a [Membership] stands.
+type Status struct {
 	In    bool        // its znode is there
 	Token coord.Token // of the znode that is or was there; each time it joins, it is greater
 	Err   error       // if it is not in: why, as in [coord.Hold.Err]; nil before it has joined
@@ -45,7 +45,7 @@ type Standing struct {
 // out, then or later, ends with its cause. So a program that is told to stop by
 // ctx stays announced while it winds down, and must leave.
 func (g *Group) Keep(ctx context.Context, m Member) *Membership {
-	out, p := event.NewStream[Standing]()
+	out, p := event.NewStream[Status]()
 	ms := &Membership{
 		Stream: out,
 		g:      g,
@@ -73,7 +73,7 @@ func (g *Group) Keep(ctx context.Context, m Member) *Membership {
 }
 
 // keep keeps somebody a member, and returns the cause of the end.
-func (g *Group) keep(ctx, leaving context.Context, id string, ms *Membership, p event.Publisher[Standing]) error {
+func (g *Group) keep(ctx, leaving context.Context, id string, ms *Membership, p event.Publisher[Status]) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(leaving, func() { stop(context.Cause(leaving)) })()
@@ -165,14 +165,14 @@ type keeping struct {
 	g    *Group
 	id   string
 	ms   *Membership
-	out  event.Publisher[Standing]
-	last Standing
+	out  event.Publisher[Status]
+	last Status
 }
 
 // once is a member once, in one session, and returns why no more.
 func (k *keeping) once(ctx, leaving context.Context) error {
 	taken := make(chan error, 1)
-	h := coord.NewHold(k.g.c, "keep", k.ms.path, func(kp *coord.Keeper) error {
+	h := coord.NewHold(ctx, k.g.c, "keep", k.ms.path, func(kp *coord.Keeper) error {
 		seeking, stop := seek(ctx, kp)
 		defer stop()
 		return k.g.stay(seeking, kp, k.id, k.ms.tells, taken, false)
@@ -185,22 +185,22 @@ func (k *keeping) once(ctx, leaving context.Context) error {
 		case <-acquired:
 			acquired = nil
 			if h.Err() == nil {
-				k.say(Standing{In: true, Token: h.Token()})
+				k.say(Status{In: true, Token: h.Token()})
 				k.joined()
 			}
 		case err := <-taken:
 			if h.Token() != 0 || h.Err() != nil {
 				continue
 			}
-			k.say(Standing{Token: k.last.Token, Err: &coord.Error{Op: "keep", Path: k.ms.path, Err: err}})
+			k.say(Status{Token: k.last.Token, Err: &coord.Error{Op: "keep", Path: k.ms.path, Err: err}})
 		case <-leave:
 			leave = nil
 			_ = h.Release(leaving) // which has ended, so this does not wait
 		case <-lost:
 			lost = nil
-			k.say(Standing{Token: k.last.Token, Err: h.Err()})
+			k.say(Status{Token: k.last.Token, Err: h.Err()})
 		case <-h.Done():
-			k.say(Standing{Token: k.last.Token, Err: h.Err()})
+			k.say(Status{Token: k.last.Token, Err: h.Err()})
 			k.ms.leftover = h.Release(context.Background()) // which it is already
 			return errors.Unwrap(h.Err())
 		}
@@ -217,7 +217,7 @@ func (k *keeping) joined() {
 }
 
 // say publishes how the membership stands, if that is news.
-func (k *keeping) say(s Standing) {
+func (k *keeping) say(s Status) {
 	if s.In == k.last.In && s.Token == k.last.Token && fmt.Sprint(s.Err) == fmt.Sprint(k.last.Err) {
 		return
 	}

@@ -1,20 +1,3 @@
-// Package members lets programs announce themselves, and tells who is there.
-//
-//	g := members.New(c, "/workers")
-//	me := g.Keep(ctx, members.Member{ID: "worker-7", Data: []byte("10.0.0.7:8080")})
-//	defer me.Leave(context.WithoutCancel(ctx))
-//	for view := range g.Watch(ctx).All() {
-//		fmt.Println(len(view.Members))
-//	}
-//
-// It is the group membership of ZooKeeper's recipes: a member is an ephemeral
-// znode in a directory, named by the member's ID, and goes with its session. Its
-// data are what the member tells of itself, so a group is a name service as well:
-// see [Group.Find], [Group.Await] and [Group.Follow]. The znodes are those of
-// Apache Curator's GroupMember, which can share the directory. Children of the
-// directory that belong to no session are not members, and are left alone. What
-// else there is of a member, for the guard of its Hold, is in a directory beside
-// the group's: see [Group.Join].
 package members
 
 import (
@@ -33,45 +16,47 @@ import (
 	"github.com/zkcoord/zkcoord/internal/subtree"
 )
 
-// ErrTaken is why one can not be a member under an ID: somebody else is, in a
-// session that lives as far as the ensemble knows, or what stands there is no
-// member at all. A former session of the same client is nobody else. But that of
-// a program that was killed and started again is: it lives on for its timeout.
-var ErrTaken = errors.New("members: ID taken by someone else")
+// ErrTaken means that the ID belongs to another session, which lives as far as
+// ZooKeeper knows, or that a znode that is no member has its name. An earlier session
+// of the same client does not count as another. That of an earlier process does: when
+// a program was killed and started again, the ID is free once ZooKeeper has ended the
+// session of the killed one, about its timeout after it was last heard of.
+var ErrTaken = errors.New("members: ID taken")
 
-// A Member is one who is there.
+// A Member is a member of a group.
 type Member struct {
-	ID   string // a name for a znode: any UTF-8 but slashes, control characters, "." and ".."
-	Data []byte // what it tells of itself; up to [coord.MaxData] bytes
+	ID   string // the name of a znode: any UTF-8 but slashes, control characters, "." and ".."
+	Data []byte // what it says of itself, up to [coord.MaxData] bytes
 }
 
-// A Group is the members that have announced themselves in one directory.
+// A Group is the members in one directory.
 //
-// A Group must come from [New]. It is only a name, and may be shared.
+// A Group must come from [New]. It has no state of its own: any number of Groups may
+// stand for one directory. Its methods are safe for concurrent use.
 type Group struct {
 	c   *coord.Client
 	dir string
 }
 
-// New returns the group whose members are in the directory dir. The directory and
-// what is missing above it are created by the first who joins, as containers,
-// which the server removes some time after they were last used. So is the directory
-// beside it whose name is dir's with "-guard" appended, which belongs to the group. A
-// dir that can not be one is reported by whatever is done with the Group.
+// New returns the group whose members are in the directory dir. The first member
+// creates the directory, and what is missing above it, as containers, which the server
+// removes some time after they were last used. A directory beside it, whose name is
+// dir's with "-guard" appended, belongs to the group as well. If dir is invalid, all
+// methods say so.
 func New(c *coord.Client, dir string) *Group { return &Group{c, dir} }
 
-// A View is who was there, as seen in one listing of the directory. Data may be of
+// A View is the members as seen in one listing of the directory. Their data may be of
 // moments that are a read apart.
 type View struct {
-	Members   []Member // in the order of their IDs; not to be modified, nor the data
+	Members   []Member // in the order of their IDs; neither they nor their data may be modified
 	Suspended bool     // the connection is down, and this is what was last known
 
-	// Err says of which children of the directory it is not known whether they are
-	// members, because they may not be read. Such are not in Members.
+	// Err names children of the directory that may not be read, so that it is unknown
+	// whether they are members. They are not in Members.
 	Err error
 }
 
-// Member returns the member of v with this ID, and whether there is one.
+// Member returns the member with this ID, and whether v has one.
 func (v View) Member(id string) (Member, bool) {
 	i, ok := slices.BinarySearchFunc(v.Members, id, func(m Member, id string) int { return strings.Compare(m.ID, id) })
 	if !ok {
@@ -86,24 +71,22 @@ func (v View) equal(w View) bool {
 
 func same(a, b Member) bool { return a.ID == b.ID && bytes.Equal(a.Data, b.Data) }
 
-// Watch follows who is in g until ctx ends. The first View has all who were there
-// when it was asked for and have not gone since. No View lists a member that was not
-// seen to be there; in a burst one who has just come is in one of the next, and one
-// who has just gone may be in this one still. Views are states: use [Diff] for what
-// has changed since another.
+// Watch follows the members of g until ctx ends. The first View has every member that
+// was there at the call and has not left since. During a burst a View may lag: a new
+// member may be missing, and one that has left may still be in it, until the next. Use
+// [Diff] for the difference between two Views.
 //
 // The stream ends with a [coord.Error] whose cause is ctx's, or [coord.ErrClosed],
-// or the ensemble's refusal to list the directory. One that is not there has no
+// or ZooKeeper's refusal to list the directory. A directory that does not exist has no
 // members.
 //
-// A client asks for the data of a member once, and again when they have changed.
-// For the list it asks at the first change at once, and then at intervals that
-// grow with its length, of 50 µs for each child, whatever happens in between.
-// Any number of streams of one client cost the ensemble what one does.
+// A client reads the data of a member once, and again when they have changed. It lists
+// the directory when a change is announced, at most once in 50 µs for each child. Any
+// number of streams of one client cost ZooKeeper what one does.
 func (g *Group) Watch(ctx context.Context) *event.Stream[View] {
 	var last View
 	return subtree.Watch(ctx, g.c, g.dir, subtree.Recipe[View]{
-		Op: "watch the members of",
+		Op: "watch",
 		Fold: func(nodes []*subtree.Node) (View, bool) {
 			now := view(nodes)
 			news := !now.equal(last)
@@ -136,8 +119,9 @@ func view(nodes []*subtree.Node) View {
 	return v
 }
 
-// Diff returns who has come and who has gone from prev to next, and who has other
-// data, as in next. Who has gone and come back in between is not seen.
+// Diff returns the members of next that are not in prev, those of prev that are not in
+// next, and those of next whose data differ. A member that left and came back between
+// the two with the same data is in none of them.
 func Diff(prev, next View) (joined, left, changed []Member) {
 	a, b := prev.Members, next.Members
 	for len(a) > 0 || len(b) > 0 {
@@ -159,8 +143,8 @@ func Diff(prev, next View) (joined, left, changed []Member) {
 // path returns the path of a member's znode.
 func (g *Group) path(id string) string { return coord.Child(g.dir, id) }
 
-// guards returns the full path of the directory with what the guards of those check
-// who join under an ID; "" for a group in the root, beside which there is no room.
+// guards returns the full path of the directory with the guards of those who join under
+// an ID, "" for a group in the root, beside which there is no room.
 func (g *Group) guards(id string) string {
 	if g.dir == "/" {
 		return ""

@@ -127,7 +127,7 @@ func TestNames(t *testing.T) {
 		_, err := g.Await(ctx, "db")
 		w.wants(err, cause, "await", dir+"/db")
 		_, err = g.AwaitN(ctx, 1)
-		w.wants(err, cause, "await 1 members of", dir)
+		w.wants(err, cause, "awaitn", dir)
 		_, _, err = g.Find(ctx, "db")
 		w.wants(err, cause, "find", dir+"/db")
 
@@ -181,7 +181,7 @@ func TestNames(t *testing.T) {
 		ctx, cancel = context.WithCancelCause(bg)
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		_, err = g.AwaitN(ctx, 1)
-		w.wants(err, cause, "await 1 members of", dir)
+		w.wants(err, cause, "awaitn", dir)
 		heal()
 		_, err = g.AwaitN(bg, 2)
 		w.must(err)
@@ -206,9 +206,9 @@ func TestStreamsEnd(t *testing.T) {
 			cancel(cause)
 			w.wait("end", v.Done())
 			w.wait("end", s.Done())
-			w.wants(v.Err(), cause, "watch the members of", dir)
+			w.wants(v.Err(), cause, "watch", dir)
 			w.wants(s.Err(), cause, "follow", dir+"/self")
-			w.wants(g.Watch(ctx).Err(), cause, "watch the members of", dir)
+			w.wants(g.Watch(ctx).Err(), cause, "watch", dir)
 		})
 	}
 }

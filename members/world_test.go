@@ -131,18 +131,18 @@ func (w *place) keep(c *coord.Client, id, data string) *members.Membership {
 }
 
 // in waits until m is in.
-func (w *place) in(m *members.Membership) members.Standing {
+func (w *place) in(m *members.Membership) members.Status {
 	w.Helper()
-	return w.stands(m, "in", func(s members.Standing) bool { return s.In })
+	return w.stands(m, "in", func(s members.Status) bool { return s.In })
 }
 
 // out waits until m is out because of err.
-func (w *place) out(m *members.Membership, err error) members.Standing {
+func (w *place) out(m *members.Membership, err error) members.Status {
 	w.Helper()
-	return w.stands(m, "out: "+err.Error(), func(s members.Standing) bool { return !s.In && errors.Is(s.Err, err) })
+	return w.stands(m, "out: "+err.Error(), func(s members.Status) bool { return !s.In && errors.Is(s.Err, err) })
 }
 
-func (w *place) stands(m *members.Membership, what string, ok func(members.Standing) bool) members.Standing {
+func (w *place) stands(m *members.Membership, what string, ok func(members.Status) bool) members.Status {
 	w.Helper()
 	for end := time.After(2 * time.Minute); ; {
 		select {

@@ -137,18 +137,18 @@ func (m *RWMutex) TryAcquireWrite(ctx context.Context) *coord.Hold {
 
 func (m *RWMutex) read(ctx context.Context, op string, try bool) *coord.Hold {
 	if !try && m.covers(ctx) { // a try waits for nobody
-		return coord.NewHold(m.c, op, m.dir, func(*coord.Keeper) error { return ErrNested })
+		return coord.NewHold(ctx, m.c, op, m.dir, func(*coord.Keeper) error { return ErrNested })
 	}
-	h := queue.EnterRead(ctx, m.c, queue.Wish{Op: op, Dir: m.dir, Label: m.label, Try: try})
+	h := queue.EnterRead(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.label, Try: try})
 	m.keep(h, nil)
 	return h
 }
 
 func (m *RWMutex) write(ctx context.Context, op string, try bool) *coord.Hold {
 	if m.covers(ctx) {
-		return coord.NewHold(m.c, op, m.dir, func(*coord.Keeper) error { return ErrUpgrade })
+		return coord.NewHold(ctx, m.c, op, m.dir, func(*coord.Keeper) error { return ErrUpgrade })
 	}
-	h, downgrade := queue.EnterWrite(ctx, m.c, queue.Wish{Op: op, Dir: m.dir, Label: m.label, Try: try})
+	h, downgrade := queue.EnterWrite(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.label, Try: try})
 	m.keep(h, downgrade)
 	return h
 }

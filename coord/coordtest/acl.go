@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // An identity is one that a connection has proved.
@@ -31,7 +33,7 @@ func authenticate(scheme string, credential []byte) (identity, bool) {
 
 // resolve turns the ACL of a request into what is stored: without duplicates,
 // and with "auth" replaced by the identities of the one who asks.
-func resolve(acl []zk.ACL, ids []identity) ([]zk.ACL, code) {
+func resolve(acl []zk.ACL, ids []identity) ([]zk.ACL, jute.Code) {
 	var stored []zk.ACL
 	add := func(a zk.ACL) {
 		stored = append(stored, a)
@@ -51,20 +53,20 @@ func resolve(acl []zk.ACL, ids []identity) ([]zk.ACL, code) {
 				}
 			}
 			if len(stored) == n {
-				return nil, errInvalidACL
+				return nil, jute.CodeInvalidACL
 			}
 		case a.Scheme == "digest" && strings.Count(strings.TrimRight(a.ID, ":"), ":") == 1:
 			add(a)
 		case a.Scheme == "ip" && network(a.ID).IsValid():
 			add(a)
 		default:
-			return nil, errInvalidACL
+			return nil, jute.CodeInvalidACL
 		}
 	}
 	if len(stored) == 0 {
-		return nil, errInvalidACL
+		return nil, jute.CodeInvalidACL
 	}
-	return stored, ok
+	return stored, jute.OK
 }
 
 // permits reports whether acl gives one of the identities any of perms.

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // maxRequest is the real server's default jute.maxbuffer.
@@ -49,7 +51,7 @@ func (s *Server) serve(nc net.Conn, addr string) bool {
 func (c *conn) read() {
 	s := c.server
 	for {
-		frame, err := readFrame(c.net, maxRequest)
+		frame, err := jute.ReadFrame(c.net, maxRequest)
 		s.mu.Lock()
 		if err != nil {
 			c.net.Close() // after a bad length nothing can be made of what follows
@@ -86,19 +88,17 @@ func (c *conn) write() {
 }
 
 // send queues a frame.
-func (c *conn) send(e *encoder) {
+func (c *conn) send(e *jute.Encoder) {
 	if c.over {
 		return
 	}
-	c.out = append(c.out, e.frame()...)
+	c.out = append(c.out, e.Frame()...)
 	c.more.Signal()
 }
 
 func (c *conn) sendEvent(kind zk.EventType, path string) {
-	e := newReply(xidEvent, -1, ok)
-	e.int32(int32(kind))
-	e.int32(int32(zk.StateSyncConnected))
-	e.string(path)
+	e := jute.NewReply(jute.XidEvent, -1, jute.OK)
+	e.Event(jute.Event{Type: int32(kind), State: int32(zk.StateSyncConnected), Path: path})
 	c.send(e)
 }
 
@@ -125,17 +125,17 @@ func (c *conn) receive(frame []byte) {
 	case !c.greeted:
 		r.greet(c, frame)
 	default:
-		d := &decoder{b: frame}
-		xid, op := d.int32(), opcode(d.int32())
-		if d.bad {
+		d := jute.NewDecoder(frame)
+		h := d.RequestHeader()
+		if d.Bad() {
 			c.drop()
 			return
 		}
-		if op != opAuth {
+		if h.Op != jute.OpAuth {
 			r.touch(c.session)
 		}
-		if !c.waits(op) {
-			c.handle(xid, op, d)
+		if !c.waits(h.Op) {
+			c.handle(h.Xid, h.Op, d)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package coordtest
 import (
 	"encoding/binary"
 	"net"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // maxForwarded bounds a frame on a Link, in bytes. Replies may be longer than
@@ -28,7 +30,7 @@ func index(d Direction) int { return int(d - 1) }
 func (w *wire) read(d Direction) {
 	i := index(d)
 	for more := true; more; {
-		frame, err := readFrame(w.conns[1-i], maxForwarded)
+		frame, err := jute.ReadFrame(w.conns[1-i], maxForwarded)
 		w.link.mu.Lock()
 		if more = err == nil; more {
 			w.held[i] = append(w.held[i], frame)

@@ -1,5 +1,7 @@
 package coordtest
 
+import "github.com/zkcoord/zkcoord/internal/jute"
+
 // A Frame describes a message on a Link.
 type Frame struct {
 	Dir Direction
@@ -21,7 +23,7 @@ type script struct {
 
 // describe tells what the next frame of direction d is. Its N is left for the caller.
 func (s *script) describe(d Direction, frame []byte) Frame {
-	dec := &decoder{b: frame}
+	dec := jute.NewDecoder(frame)
 	f := Frame{Dir: d}
 	switch first := !s.begun[index(d)]; {
 	case first:
@@ -29,7 +31,6 @@ func (s *script) describe(d Direction, frame []byte) Frame {
 		f.Op = "connect"
 		s.greet(d, dec)
 	case d == ToServer:
-		dec.int32()
 		f.Op, f.Path = request(dec)
 	default:
 		f.Op, f.Path = s.answer(dec)
@@ -39,39 +40,35 @@ func (s *script) describe(d Direction, frame []byte) Frame {
 }
 
 // greet learns the session from the first frame of a direction.
-func (s *script) greet(d Direction, dec *decoder) {
+func (s *script) greet(d Direction, dec *jute.Decoder) {
 	id := int64(0)
 	if d == ToServer {
-		id = decodeGreeting(dec).session
+		id = dec.ConnectRequest().Session
 	} else {
-		dec.int32()
-		dec.int32()
-		id = dec.int64()
+		id = dec.ConnectResponse().Session
 	}
 	if id != 0 {
 		s.session = id
 	}
 }
 
-// request returns the name and the path of what follows the xid of a request.
-func request(d *decoder) (op, path string) {
-	o := opcode(d.int32())
+// request returns the name and the path of a request.
+func request(d *jute.Decoder) (op, path string) {
+	o := d.RequestHeader().Op
 	switch o {
-	case opCreate, opCreate2, opCreateContainer, opCreateTTL, opDelete, opDeleteContainer, opCheck,
-		opExists, opGetData, opSetData, opGetACL, opSetACL, opGetChildren, opGetChildren2, opSync,
-		opCheckWatches, opRemoveWatches, opGetEphemerals, opCountChildren, opAddWatch:
-		path = d.string()
-	case opMulti, opMultiRead:
-		first := opcode(d.int32())
-		if done := d.bool(); !done {
-			d.int32()
-			path = d.string()
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete, jute.OpDeleteContainer, jute.OpCheck,
+		jute.OpExists, jute.OpGetData, jute.OpSetData, jute.OpGetACL, jute.OpSetACL, jute.OpGetChildren, jute.OpGetChildren2, jute.OpSync,
+		jute.OpCheckWatches, jute.OpRemoveWatches, jute.OpGetEphemerals, jute.OpCountChildren, jute.OpAddWatch:
+		path = d.String()
+	case jute.OpMulti, jute.OpMultiRead:
+		first := d.MultiHeader()
+		if !first.Done {
+			path = d.String()
 		}
-		if first == opCheck {
-			d.int32() // version
-			d.int32()
-			if alone := d.bool(); alone {
-				return opCheck.String(), path
+		if first.Op == jute.OpCheck {
+			d.Int32() // version
+			if alone := d.MultiHeader().Done; alone {
+				return jute.OpCheck.String(), path
 			}
 		}
 	}
@@ -79,16 +76,12 @@ func request(d *decoder) (op, path string) {
 }
 
 // answer returns what a frame from the server is about.
-func (s *script) answer(d *decoder) (op, path string) {
-	xid := d.int32()
-	if xid == xidEvent {
-		d.int64() // zxid
-		d.int32() // error
-		d.int32() // type
-		d.int32() // state
-		return "event", d.string()
-	}
-	if xid == xidPing {
+func (s *script) answer(d *jute.Decoder) (op, path string) {
+	xid := d.ReplyHeader().Xid
+	switch xid {
+	case jute.XidEvent:
+		return "event", d.Event().Path
+	case jute.XidPing:
 		return "ping", ""
 	}
 	due := s.due[xid]
@@ -111,6 +104,6 @@ func (s *script) expect(f Frame, frame []byte) {
 	if s.due == nil {
 		s.due = make(map[int32][]Frame)
 	}
-	xid := (&decoder{b: frame}).int32()
+	xid := jute.NewDecoder(frame).RequestHeader().Xid
 	s.due[xid] = append(s.due[xid], f)
 }

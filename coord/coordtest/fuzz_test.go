@@ -8,26 +8,27 @@ import (
 	"testing/synctest"
 
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // FuzzServer sends arbitrary bytes on a connection of their own, with and
 // without a handshake before, directly and over a Link. Another client goes on.
 func FuzzServer(f *testing.F) {
-	hello := pack(pack(int32(0), int64(0), int32(10000), int64(0), make([]byte, 16)))
+	hello := pack(int32(0), int64(0), int32(10000), int64(0), make([]byte, 16))
 	acl := []any{int32(1), int32(31), worldScheme, "anyone"}
 	requests := [][]byte{
-		pack(pack(append(append([]any{int32(1), opCreate, "/x", []byte("data")}, acl...), int32(3))...)),
-		pack(pack(append(append([]any{int32(1), int32(19), "/x", []byte("data")}, acl...), int32(4))...)),
-		pack(pack(int32(1), opDelete, "/x", int32(-1))),
-		pack(pack(int32(1), int32(4), "/x", true)),
-		pack(pack(int32(1), int32(5), "/x", []byte("data"), int32(-1))),
-		pack(pack(append([]any{int32(1), int32(7), "/x"}, append(acl, int32(-1))...)...)),
-		pack(pack(int32(1), int32(12), "/", true)),
-		pack(pack(int32(1), int32(14), int32(2), false, int32(-1), "/x", int32(0), int32(-1), true, int32(-1))),
-		pack(pack(int32(1), int32(100), int32(0), "digest", []byte("a:b"))),
-		pack(pack(int32(1), int32(101), int64(0), int32(1), "/x", int32(1), "/y", int32(0))),
-		pack(pack(int32(-2), int32(11))),
-		pack(pack(int32(1), int32(-11))),
+		pack(append(append([]any{int32(1), jute.OpCreate, "/x", []byte("data")}, acl...), int32(3))...),
+		pack(append(append([]any{int32(1), jute.OpCreateContainer, "/x", []byte("data")}, acl...), int32(4))...),
+		pack(int32(1), jute.OpDelete, "/x", int32(-1)),
+		pack(int32(1), jute.OpGetData, "/x", true),
+		pack(int32(1), jute.OpSetData, "/x", []byte("data"), int32(-1)),
+		pack(append([]any{int32(1), jute.OpSetACL, "/x"}, append(acl, int32(-1))...)...),
+		pack(int32(1), jute.OpGetChildren2, "/", true),
+		pack(int32(1), jute.OpMulti, int32(2), false, int32(-1), "/x", int32(0), int32(-1), true, int32(-1)),
+		pack(int32(1), jute.OpAuth, int32(0), "digest", []byte("a:b")),
+		pack(int32(1), jute.OpSetWatches, int64(0), int32(1), "/x", int32(1), "/y", int32(0)),
+		pack(int32(-2), jute.OpPing),
+		pack(int32(1), jute.OpClose),
 	}
 	f.Add([]byte{})
 	f.Add([]byte("ruok"))

@@ -4,267 +4,261 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // handle executes one request and sends the reply, after the events that it caused.
-func (c *conn) handle(xid int32, o opcode, d *decoder) {
+func (c *conn) handle(xid int32, o jute.Op, d *jute.Decoder) {
 	r := c.replica
 	switch o {
-	case opPing:
-		c.send(newReply(xidPing, r.tree.zxid, ok))
-	case opAuth:
+	case jute.OpPing:
+		c.send(jute.NewReply(jute.XidPing, r.tree.zxid, jute.OK))
+	case jute.OpAuth:
 		c.auth(xid, d)
-	case opClose:
+	case jute.OpClose:
 		r.end(c.session)
-		c.send(newReply(xid, r.tree.zxid, ok))
+		c.send(jute.NewReply(xid, r.tree.zxid, jute.OK))
 		c.finish()
-	case opCreate, opCreate2, opCreateContainer, opCreateTTL, opDelete, opSetData, opSetACL, opCheck:
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete, jute.OpSetData, jute.OpSetACL, jute.OpCheck:
 		c.change(xid, o, d)
-	case opMulti:
+	case jute.OpMulti:
 		c.multi(xid, d)
-	case opExists, opGetData, opGetACL, opGetChildren, opGetChildren2, opSync, opSetWatches, opSetWatches2:
-		e := newReply(xid, r.tree.zxid, ok)
+	case jute.OpExists, jute.OpGetData, jute.OpGetACL, jute.OpGetChildren, jute.OpGetChildren2, jute.OpSync, jute.OpSetWatches, jute.OpSetWatches2:
+		e := jute.NewReply(xid, r.tree.zxid, jute.OK)
 		result := c.look(o, d, e)
-		if d.bad {
-			result = errMarshalling
+		if d.Bad() {
+			result = jute.CodeMarshalling
 		}
-		if result != ok {
-			e = newReply(xid, r.tree.zxid, result)
+		if result != jute.OK {
+			e = jute.NewReply(xid, r.tree.zxid, result)
 		}
 		c.send(e)
 	default:
-		if _, known := opNames[o]; known {
-			c.send(newReply(xid, r.tree.zxid, errUnimplemented))
+		if o.Known() {
+			c.send(jute.NewReply(xid, r.tree.zxid, jute.CodeUnimplemented))
 			return
 		}
-		c.send(newReply(xid, -1, errUnimplemented))
+		c.send(jute.NewReply(xid, -1, jute.CodeUnimplemented))
 		c.finish()
 	}
 }
 
-func (c *conn) auth(xid int32, d *decoder) {
-	d.int32() // type: unused
-	scheme, credential := d.string(), d.bytes()
-	id, valid := authenticate(scheme, credential)
-	if d.bad {
+func (c *conn) auth(xid int32, d *jute.Decoder) {
+	a := d.Auth()
+	id, valid := authenticate(a.Scheme, a.Credential)
+	if d.Bad() {
 		c.drop()
 		return
 	}
 	if !valid {
-		c.send(newReply(xid, 0, errAuthFailed))
+		c.send(jute.NewReply(xid, 0, jute.CodeAuthFailed))
 		c.finish()
 		return
 	}
 	c.ids = append(c.ids, id)
-	c.send(newReply(xid, 0, ok))
+	c.send(jute.NewReply(xid, 0, jute.OK))
 }
 
 // change executes a transaction of one op.
-func (c *conn) change(xid int32, o opcode, d *decoder) {
+func (c *conn) change(xid int32, o jute.Op, d *jute.Decoder) {
 	r := c.replica
 	x := r.begin(c.session.id, c.ids)
 	req := decodeOp(o, d)
 	var res result
-	outcome := errMarshalling
-	if !d.bad {
+	outcome := jute.CodeMarshalling
+	if !d.Bad() {
 		res, outcome = x.apply(req)
 	}
 	r.commit(x)
-	e := newReply(xid, r.tree.zxid, outcome)
-	if outcome == ok {
-		e.result(o, res)
+	e := jute.NewReply(xid, r.tree.zxid, outcome)
+	if outcome == jute.OK {
+		res.encode(e, o)
 	}
 	c.send(e)
 }
 
-// result writes what an op that succeeded replies.
-func (e *encoder) result(o opcode, r result) {
+// encode appends what an op that succeeded replies.
+func (r result) encode(e *jute.Encoder, o jute.Op) {
 	switch o {
-	case opCreate:
-		e.string(r.path)
-	case opCreate2, opCreateContainer, opCreateTTL:
-		e.string(r.path)
-		e.stat(r.stat)
-	case opSetData, opSetACL:
-		e.stat(r.stat)
+	case jute.OpCreate:
+		e.String(r.path)
+	case jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
+		e.String(r.path)
+		e.Stat(r.stat)
+	case jute.OpSetData, jute.OpSetACL:
+		e.Stat(r.stat)
 	}
 }
 
 // multi executes all ops or none.
-func (c *conn) multi(xid int32, d *decoder) {
+func (c *conn) multi(xid int32, d *jute.Decoder) {
 	r := c.replica
 	x := r.begin(c.session.id, c.ids)
 	ops := decodeMulti(d)
-	if d.bad {
-		c.send(newReply(xid, r.tree.zxid, errMarshalling))
+	if d.Bad() {
+		c.send(jute.NewReply(xid, r.tree.zxid, jute.CodeMarshalling))
 		return
 	}
 	var results []result
-	failed := ok
+	failed := jute.OK
 	for _, o := range ops {
 		var res result
-		if res, failed = x.apply(o); failed != ok {
+		if res, failed = x.apply(o); failed != jute.OK {
 			x.rollback()
 			break
 		}
 		results = append(results, res)
 	}
 	r.commit(x)
-	e := newReply(xid, r.tree.zxid, ok) // the outcome is with the ops
+	e := jute.NewReply(xid, r.tree.zxid, jute.OK) // the outcome is with the ops
 	for i, o := range ops {
-		if failed == ok {
-			e.multiHeader(o.code, false, 0)
-			e.result(o.code, results[i])
+		if failed == jute.OK {
+			e.MultiHeader(jute.MultiHeader{Op: o.code})
+			results[i].encode(e, o.code)
 			continue
 		}
-		outcome := ok // of those rolled back
+		outcome := jute.OK // of those rolled back
 		switch {
 		case i == len(results):
 			outcome = failed
 		case i > len(results):
-			outcome = errInconsistency
+			outcome = jute.CodeInconsistency
 		}
-		e.multiHeader(opError, false, outcome)
-		e.int32(int32(outcome))
+		e.MultiHeader(jute.MultiHeader{Op: jute.OpError, Code: outcome})
+		e.Int32(int32(outcome))
 	}
-	e.multiHeader(-1, true, -1)
+	e.MultiHeader(jute.MultiHeader{Op: -1, Done: true, Code: -1})
 	c.send(e)
 }
 
-func (e *encoder) multiHeader(o opcode, done bool, c code) {
-	e.int32(int32(o))
-	e.bool(done)
-	e.int32(int32(c))
-}
-
-func decodeMulti(d *decoder) []op {
+func decodeMulti(d *jute.Decoder) []op {
 	var ops []op
 	for {
-		o, done, _ := opcode(d.int32()), d.bool(), d.int32()
-		if done || d.bad {
+		h := d.MultiHeader()
+		if h.Done || d.Bad() {
 			return ops
 		}
-		if o == opSetACL {
-			d.bad = true // not in a multi
+		if h.Op == jute.OpSetACL {
+			d.Fail() // not in a multi
 		}
-		req := decodeOp(o, d)
+		req := decodeOp(h.Op, d)
 		// Within a multi the flags tell what to create, and the reply's layout.
 		switch {
-		case o != opCreate && o != opCreate2 && o != opCreateContainer:
+		case h.Op != jute.OpCreate && h.Op != jute.OpCreate2 && h.Op != jute.OpCreateContainer:
 		case req.flags == zk.FlagContainer:
-			req.code = opCreateContainer
+			req.code = jute.OpCreateContainer
 		default:
-			req.code = opCreate
+			req.code = jute.OpCreate
 		}
 		ops = append(ops, req)
 	}
 }
 
 // look executes a request that changes nothing and writes its result to e.
-func (c *conn) look(o opcode, d *decoder, e *encoder) code {
+func (c *conn) look(o jute.Op, d *jute.Decoder, e *jute.Encoder) jute.Code {
 	t := c.replica.tree
-	if o == opSetWatches || o == opSetWatches2 {
+	if o == jute.OpSetWatches || o == jute.OpSetWatches2 {
 		return c.rearm(o, d)
 	}
-	path := d.string()
+	path := d.String()
 	watch := false
 	switch o {
-	case opExists, opGetData, opGetChildren, opGetChildren2:
-		watch = d.bool()
+	case jute.OpExists, jute.OpGetData, jute.OpGetChildren, jute.OpGetChildren2:
+		watch = d.Bool()
 	}
-	if d.bad {
-		return errMarshalling
+	if d.Bad() {
+		return jute.CodeMarshalling
 	}
 	switch o {
-	case opSync:
-		e.string(path)
-		return ok
-	case opExists:
+	case jute.OpSync:
+		e.String(path)
+		return jute.OK
+	case jute.OpExists:
 		if strings.Contains(path, "\x00") {
-			return errBadArguments
+			return jute.CodeBadArguments
 		}
 		if watch {
 			c.replica.watches.arm(c, watchKey{path, false})
 		}
 		n := t.find(path)
 		if n == nil {
-			return errNoNode
+			return jute.CodeNoNode
 		}
-		e.stat(n.visible())
-		return ok
+		e.Stat(n.visible())
+		return jute.OK
 	}
 	perms := int32(zk.PermRead)
-	if o == opGetACL {
+	if o == jute.OpGetACL {
 		perms |= zk.PermAdmin
 	}
 	n, failed := t.lookup(path, c.ids, perms)
-	if failed != ok {
+	if failed != jute.OK {
 		return failed
 	}
 	if watch {
-		c.replica.watches.arm(c, watchKey{path, o != opGetData})
+		c.replica.watches.arm(c, watchKey{path, o != jute.OpGetData})
 	}
 	switch o {
-	case opGetData:
-		e.bytes(n.data)
-		e.stat(n.visible())
-	case opGetACL:
+	case jute.OpGetData:
+		e.Bytes(n.data)
+		e.Stat(n.visible())
+	case jute.OpGetACL:
 		acl := n.acl
 		if !permits(acl, c.ids, zk.PermAdmin) {
 			acl = redact(acl)
 		}
-		e.acls(acl)
-		e.stat(n.visible())
-	case opGetChildren, opGetChildren2:
-		e.strings(n.names())
-		if o == opGetChildren2 {
-			e.stat(n.visible())
+		e.ACLs(acl)
+		e.Stat(n.visible())
+	case jute.OpGetChildren, jute.OpGetChildren2:
+		e.Strings(n.names())
+		if o == jute.OpGetChildren2 {
+			e.Stat(n.visible())
 		}
 	}
-	return ok
+	return jute.OK
 }
 
 // rearm arms the watches of a client that had them on an earlier connection,
 // or sends their events if they would have fired since.
-func (c *conn) rearm(o opcode, d *decoder) code {
-	since := d.int64()
-	data, exist, child := d.strings(), d.strings(), d.strings()
-	if o == opSetWatches2 {
-		persistent, recursive := d.strings(), d.strings()
+func (c *conn) rearm(o jute.Op, d *jute.Decoder) jute.Code {
+	since := d.SetWatches()
+	if o == jute.OpSetWatches2 {
+		persistent, recursive := d.Strings(), d.Strings()
 		if len(persistent)+len(recursive) > 0 {
-			return errUnimplemented
+			return jute.CodeUnimplemented
 		}
 	}
-	if d.bad {
-		return errMarshalling
+	if d.Bad() {
+		return jute.CodeMarshalling
 	}
 	t, w := c.replica.tree, c.replica.watches
-	for _, path := range data {
+	for _, path := range since.Data {
 		switch n := t.find(path); {
 		case n == nil:
 			c.sendEvent(zk.EventNodeDeleted, path)
-		case n.stat.Mzxid > since:
+		case n.stat.Mzxid > since.Zxid:
 			c.sendEvent(zk.EventNodeDataChanged, path)
 		default:
 			w.arm(c, watchKey{path, false})
 		}
 	}
-	for _, path := range exist {
+	for _, path := range since.Exist {
 		if t.find(path) != nil {
 			c.sendEvent(zk.EventNodeCreated, path)
 		} else {
 			w.arm(c, watchKey{path, false})
 		}
 	}
-	for _, path := range child {
+	for _, path := range since.Child {
 		switch n := t.find(path); {
 		case n == nil:
 			c.sendEvent(zk.EventNodeDeleted, path)
-		case n.stat.Pzxid > since:
+		case n.stat.Pzxid > since.Zxid:
 			c.sendEvent(zk.EventNodeChildrenChanged, path)
 		default:
 			w.arm(c, watchKey{path, true})
 		}
 	}
-	return ok
+	return jute.OK
 }

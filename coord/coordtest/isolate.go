@@ -3,6 +3,8 @@ package coordtest
 import (
 	"maps"
 	"sync"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // Isolate makes s an ensemble whose leader, at addr, is cut off from the other
@@ -92,12 +94,11 @@ func (r *replica) take(c *conn) {
 
 // waits reports whether a request has to wait for a quorum that is out of reach, or
 // behind one that does. Credentials do not wait.
-func (c *conn) waits(o opcode) bool {
-	if !c.replica.isolated || o == opAuth {
+func (c *conn) waits(o jute.Op) bool {
+	if !c.replica.isolated || o == jute.OpAuth {
 		return false
 	}
-	switch o {
-	case opCreate, opCreate2, opCreateContainer, opCreateTTL, opDelete, opSetData, opSetACL, opCheck, opMulti, opClose:
+	if o.Writes() || o == jute.OpCheck || o == jute.OpClose {
 		c.session.stuck = true
 	}
 	return c.session.stuck

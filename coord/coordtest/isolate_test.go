@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // mute asks for what is to stay unanswered, and does not wait for long.
@@ -43,12 +45,12 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 	}
 	none := make([]byte, 16)
 	create := func(path string, flags int32) []any {
-		return []any{opCreate, w.root + path, []byte{}, int32(1), int32(31), worldScheme, "anyone", flags}
+		return []any{jute.OpCreate, w.root + path, []byte{}, int32(1), int32(31), worldScheme, "anyone", flags}
 	}
 	request := func(xid int32, fields ...any) []any { return append([]any{xid}, fields...) }
-	exists := func(path string) []any { return []any{int32(3), w.root + path, true} }
-	ping := []any{int32(-2), int32(11)}
-	sync := []any{int32(9), "/"}
+	exists := func(path string) []any { return []any{jute.OpExists, w.root + path, true} }
+	ping := []any{int32(-2), jute.OpPing}
+	sync := []any{jute.OpSync, "/"}
 
 	reader, readerID, readerPassword := session(leader, 40000)
 	reader.ask("ephemeral", request(1, create("/e", 1)...)...)
@@ -77,7 +79,7 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 	writer.mute("exists behind it", request(2, exists("/e")...)...)
 	writer.mute("sync behind it", request(3, sync...)...)
 	writer.mute("ping behind it", ping...)
-	writer.ask("credentials behind it", int32(-4), int32(100), int32(0), "digest", []byte("a:b"))
+	writer.ask("credentials behind it", int32(-4), jute.OpAuth, int32(0), "digest", []byte("a:b"))
 	other.ask("exists of another", request(1, exists("/e")...)...)
 	other.ask("sync of another", request(2, sync...)...)
 	other.ask("ping of another", ping...)
@@ -85,7 +87,7 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 	resumed.greet(0, 40000, writerID, writerPassword)
 	resumed.mute("exists in the resumed session", request(1, exists("/e")...)...)
 	resumed.mute("ping in the resumed session", ping...)
-	other.mute("a write that fails", request(3, opDelete, w.root+"/none", int32(-1))...)
+	other.mute("a write that fails", request(3, jute.OpDelete, w.root+"/none", int32(-1))...)
 	other.mute("ping behind it", ping...)
 	fresh := at(leader)
 	fresh.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
@@ -226,7 +228,7 @@ func TestIsolateAfterClose(t *testing.T) {
 		defer line.Close()
 		r := &raw{line, w}
 		r.greet(0, 40000, 0, nil)
-		r.send(int32(1), int32(-11))
+		r.send(int32(1), jute.OpClose)
 		synctest.Wait() // the answer is under way
 		defer s.Isolate("leader:2181")()
 		r.expect("close")

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // request sends an exists and says whether it was answered within two seconds.
@@ -36,7 +38,7 @@ func (w *world) session() *raw {
 }
 
 func (r *raw) create(path string) {
-	r.send(int32(1), opCreate, path, []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
+	r.send(int32(1), jute.OpCreate, path, []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
 }
 
 func TestStall(t *testing.T) {
@@ -99,7 +101,7 @@ func TestStallHangUp(t *testing.T) {
 			s.Expire(id)
 		}
 		r.SetReadDeadline(time.Now().Add(time.Minute))
-		r.send(int32(7), int32(3), "/root", false) // to a server that is gone
+		r.send(int32(7), jute.OpExists, "/root", false) // to a server that is gone
 		if _, err := r.receive(); !isTimeout(err) {
 			t.Errorf("stalled, but heard of the server's hang-up: %v", err)
 		}
@@ -269,7 +271,7 @@ func TestHook(t *testing.T) {
 		second := w.raw()
 		second.send(int32(0), int64(0), int32(4000), int64(0), []byte{})
 		start := time.Now()
-		r.send(int32(5), int32(3), "/root", false)
+		r.send(int32(5), jute.OpExists, "/root", false)
 		_, err := r.receive()
 		must(t, err)
 		if d := time.Since(start); d < 2*time.Second || d > 4*time.Second {

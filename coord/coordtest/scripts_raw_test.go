@@ -2,16 +2,13 @@ package coordtest_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-const (
-	opCreate    = int32(1)
-	opDelete    = int32(2)
-	worldScheme = "world"
-)
+const worldScheme = "world"
 
 func scriptPaths(w *world) {
 	r := w.raw()
@@ -24,19 +21,19 @@ func scriptPaths(w *world) {
 		at + "/none/", at + "/none//x", at + "/none/./x", at + "/x\ty", "/zookeeper", "/zookeeper/quota", "/zookeeper/config",
 	} {
 		w.printf("%q", path)
-		r.ask("create", int32(1), opCreate, path, []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
-		r.ask("sequential", int32(2), opCreate, path, []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(2))
-		r.ask("exists", int32(3), int32(3), path, false)
-		r.ask("getData", int32(4), int32(4), path, false)
+		r.ask("create", int32(1), jute.OpCreate, path, []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
+		r.ask("sequential", int32(2), jute.OpCreate, path, []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(2))
+		r.ask("exists", int32(3), jute.OpExists, path, false)
+		r.ask("getData", int32(4), jute.OpGetData, path, false)
 		if len(path) > 1 { // the root's are everyone's
-			r.ask("getChildren", int32(5), int32(8), path, false)
+			r.ask("getChildren", int32(5), jute.OpGetChildren, path, false)
 		}
-		r.ask("getACL", int32(6), int32(6), path)
-		r.ask("sync", int32(7), int32(9), path)
-		r.ask("setData", int32(8), int32(5), path, []byte{}, int32(99))
-		r.ask("setACL", int32(9), int32(7), path, int32(1), int32(31), worldScheme, "anyone", int32(99))
-		r.ask("check", int32(10), int32(13), path, int32(99))
-		r.ask("delete", int32(11), opDelete, path, int32(99))
+		r.ask("getACL", int32(6), jute.OpGetACL, path)
+		r.ask("sync", int32(7), jute.OpSync, path)
+		r.ask("setData", int32(8), jute.OpSetData, path, []byte{}, int32(99))
+		r.ask("setACL", int32(9), jute.OpSetACL, path, int32(1), int32(31), worldScheme, "anyone", int32(99))
+		r.ask("check", int32(10), jute.OpCheck, path, int32(99))
+		r.ask("delete", int32(11), jute.OpDelete, path, int32(99))
 	}
 }
 
@@ -72,13 +69,13 @@ func scriptHandshake(w *world) {
 func scriptResume(w *world) {
 	a := w.raw()
 	id, password := a.greet(0, 10000, 0, make([]byte, 16))
-	a.ask("ephemeral", int32(1), opCreate, w.root+"/e", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(1))
-	a.ask("watch", int32(2), int32(4), w.root+"/e", true)
+	a.ask("ephemeral", int32(1), jute.OpCreate, w.root+"/e", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(1))
+	a.ask("watch", int32(2), jute.OpGetData, w.root+"/e", true)
 	b := w.raw()
 	b.greet(0, 20000, id, password)
 	a.expect("the old connection")
-	b.ask("new connection", int32(1), int32(3), w.root+"/e", false)
-	b.ask("no watch any more", int32(2), int32(5), w.root+"/e", []byte{}, int32(-1))
+	b.ask("new connection", int32(1), jute.OpExists, w.root+"/e", false)
+	b.ask("no watch any more", int32(2), jute.OpSetData, w.root+"/e", []byte{}, int32(-1))
 	c := w.raw()
 	c.greet(0, 4000, id, make([]byte, 16))
 	c.expect("wrong password")
@@ -88,16 +85,16 @@ func scriptResume(w *world) {
 	d.expect("short password")
 	e := w.raw()
 	e.greet(0, 4000, id, password)
-	e.ask("close", int32(3), int32(-11))
+	e.ask("close", int32(3), jute.OpClose)
 	e.expect("after close")
 	f := w.raw()
 	f.greet(0, 4000, id, password)
 	f.expect("closed session")
 	g := w.raw()
 	g.greet(0, 4000, 0, make([]byte, 16))
-	g.ask("the ephemeral node", int32(1), int32(3), w.root+"/e", false)
-	g.send(int32(2), int32(-11))
-	g.send(int32(3), opCreate, w.root+"/late", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
+	g.ask("the ephemeral node", int32(1), jute.OpExists, w.root+"/e", false)
+	g.send(int32(2), jute.OpClose)
+	g.send(int32(3), jute.OpCreate, w.root+"/late", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
 	g.expect("close")
 	g.expectEnd("after close")
 	w.connect("h", long).look(w.root + "/late")
@@ -114,7 +111,7 @@ func scriptFrames(w *world) {
 		r := session()
 		r.Write(b)
 		// A request behind it, to see whether the connection lives.
-		r.send(int32(77), int32(3), w.root, false)
+		r.send(int32(77), jute.OpExists, w.root, false)
 		r.expect(what)
 		r.expect(what)
 	}
@@ -122,42 +119,44 @@ func scriptFrames(w *world) {
 	write("absurd length", []byte{0x7f, 0xff, 0xff, 0xff})
 	write("empty", []byte{0, 0, 0, 0})
 	write("half a header", []byte{0, 0, 0, 4, 0, 0, 0, 1})
-	write("getData without path", pack(pack(int32(1), int32(4))))
-	write("getData with a long path", pack(pack(int32(1), int32(4), int32(1000))))
-	write("getData with a null path", pack(pack(int32(1), int32(4), int32(-1), false)))
-	write("getData with a negative path", pack(pack(int32(1), int32(4), int32(-5), false)))
-	write("getData without flag", pack(pack(int32(1), int32(4), w.root)))
-	write("getData and more", pack(pack(int32(1), int32(4), w.root, false, "more")))
-	write("create without acl", pack(pack(int32(1), opCreate, w.root+"/x", []byte{})))
-	write("create with null acl", pack(pack(int32(1), opCreate, w.root+"/x", []byte{}, int32(-1), int32(0))))
-	write("create with many acls", pack(pack(int32(1), opCreate, w.root+"/x", []byte{}, int32(1<<30), int32(0))))
-	write("create with a null path", pack(pack(int32(1), opCreate, int32(-1), []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))))
+	write("getData without path", pack(int32(1), jute.OpGetData))
+	write("getData with a long path", pack(int32(1), jute.OpGetData, int32(1000)))
+	write("getData with a null path", pack(int32(1), jute.OpGetData, int32(-1), false))
+	write("getData with a negative path", pack(int32(1), jute.OpGetData, int32(-5), false))
+	write("getData without flag", pack(int32(1), jute.OpGetData, w.root))
+	write("getData and more", pack(int32(1), jute.OpGetData, w.root, false, "more"))
+	write("create without acl", pack(int32(1), jute.OpCreate, w.root+"/x", []byte{}))
+	write("create with null acl", pack(int32(1), jute.OpCreate, w.root+"/x", []byte{}, int32(-1), int32(0)))
+	write("create with many acls", pack(int32(1), jute.OpCreate, w.root+"/x", []byte{}, int32(1<<30), int32(0)))
+	write("create with a null path", pack(int32(1), jute.OpCreate, int32(-1), []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0)))
 	for _, flags := range []int32{-1, 4, 5, 6, 7, 100} {
-		write("create with odd flags", pack(pack(int32(1), opCreate, w.root+"/odd", []byte{}, int32(1), int32(31), worldScheme, "anyone", flags)))
+		write("create with odd flags", pack(int32(1), jute.OpCreate, w.root+"/odd", []byte{}, int32(1), int32(31), worldScheme, "anyone", flags))
 	}
 	for _, flags := range []int32{0, 1, 2, 3, 4, 5} {
-		write("container with odd flags", pack(pack(int32(1), int32(19), w.root+"/c-", []byte{}, int32(1), int32(31), worldScheme, "anyone", flags)))
+		write("container with odd flags", pack(int32(1), jute.OpCreateContainer, w.root+"/c-", []byte{}, int32(1), int32(31), worldScheme, "anyone", flags))
 	}
-	write("sync with no path", pack(pack(int32(1), int32(9))))
-	write("multi with nothing", pack(pack(int32(1), int32(14))))
-	write("setWatches with nothing", pack(pack(int32(1), int32(101))))
-	write("auth with nothing", pack(pack(int32(1), int32(100))))
-	write("auth, unknown scheme", pack(pack(int32(9), int32(100), int32(0), "nosuch", []byte("x"))))
-	write("auth, world", pack(pack(int32(9), int32(100), int32(0), worldScheme, []byte("anyone"))))
-	write("auth, ip", pack(pack(int32(9), int32(100), int32(0), "ip", []byte(""))))
-	write("auth, digest", pack(pack(int32(-4), int32(100), int32(5), "digest", []byte("nocolon"))))
-	write("auth, null credential", pack(pack(int32(9), int32(100), int32(0), "digest", int32(-1))))
+	write("sync with no path", pack(int32(1), jute.OpSync))
+	write("multi with nothing", pack(int32(1), jute.OpMulti))
+	write("setWatches with nothing", pack(int32(1), jute.OpSetWatches))
+	write("auth with nothing", pack(int32(1), jute.OpAuth))
+	write("auth, unknown scheme", pack(int32(9), jute.OpAuth, int32(0), "nosuch", []byte("x")))
+	write("auth, world", pack(int32(9), jute.OpAuth, int32(0), worldScheme, []byte("anyone")))
+	write("auth, ip", pack(int32(9), jute.OpAuth, int32(0), "ip", []byte("")))
+	write("auth, digest", pack(int32(-4), jute.OpAuth, int32(5), "digest", []byte("nocolon")))
+	write("auth, null credential", pack(int32(9), jute.OpAuth, int32(0), "digest", int32(-1)))
 	for _, size := range []int{1_000_000, 1_048_000, 1_048_575, 1_048_576} {
-		data := bytes.Repeat([]byte("x"), size-4-8-len(pack(w.root+"/big"))-4-4-4-len(pack(worldScheme, "anyone"))-4+4)
-		b := pack(pack(int32(1), opCreate, w.root+"/big", data, int32(1), int32(31), worldScheme, "anyone", int32(0)))
-		w.printf("frame of %d", binary.BigEndian.Uint32(b))
+		with := func(data []byte) []byte {
+			return pack(int32(1), jute.OpCreate, w.root+"/big", data, int32(1), int32(31), worldScheme, "anyone", int32(0))
+		}
+		b := with(bytes.Repeat([]byte("x"), 4+size-len(with(nil))))
+		w.printf("frame of %d", len(b)-4)
 		write("big", b)
 	}
-	session().ask("harmed?", int32(1), int32(3), w.root, false)
+	session().ask("harmed?", int32(1), jute.OpExists, w.root, false)
 }
 
 func scriptOpcodes(w *world) {
-	for _, op := range []int32{0, 10, 23, 99, 108, 1000, -2, -12} {
+	for _, op := range []jute.Op{0, 10, 23, 99, 108, 1000, -2, -12} {
 		r := w.raw()
 		r.greet(0, 40000, 0, make([]byte, 16))
 		r.ask("unknown", int32(1), op, w.root, int32(0))
@@ -165,25 +164,25 @@ func scriptOpcodes(w *world) {
 	}
 	r := w.raw()
 	r.greet(0, 40000, 0, make([]byte, 16))
-	r.ask("ping with another xid", int32(5), int32(11))
-	r.ask("same xid", int32(5), int32(3), w.root, false)
-	r.ask("same xid", int32(5), int32(3), w.root, false)
-	r.ask("create2", int32(6), int32(15), w.root+"/2", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
-	r.ask("ping", int32(-2), int32(11))
+	r.ask("ping with another xid", int32(5), jute.OpPing)
+	r.ask("same xid", int32(5), jute.OpExists, w.root, false)
+	r.ask("same xid", int32(5), jute.OpExists, w.root, false)
+	r.ask("create2", int32(6), jute.OpCreate2, w.root+"/2", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
+	r.ask("ping", int32(-2), jute.OpPing)
 }
 
 // scriptLayout shows whole replies of multis.
 func scriptLayout(w *world) {
 	r := w.raw()
 	r.greet(0, 40000, 0, make([]byte, 16))
-	head := func(op int32) []any { return []any{op, false, int32(-1)} }
-	create := func(op int32, name string) []any {
+	head := func(op jute.Op) []any { return []any{op, false, int32(-1)} }
+	create := func(op jute.Op, name string) []any {
 		return append(head(op), w.root+name, []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
 	}
-	check := func(version int32) []any { return append(head(13), w.root, version) }
+	check := func(version int32) []any { return append(head(jute.OpCheck), w.root, version) }
 	end := []any{int32(-1), true, int32(-1)}
 	ask := func(what string, ops ...[]any) {
-		fields := []any{int32(1), int32(14)}
+		fields := []any{int32(1), jute.OpMulti}
 		for _, o := range ops {
 			fields = append(fields, o...)
 		}
@@ -193,7 +192,8 @@ func scriptLayout(w *world) {
 			w.printf("%s: %v", what, err)
 			return
 		}
-		w.printf("%s: error %d, %x", what, int32(binary.BigEndian.Uint32(b[12:])), strings.ReplaceAll(string(b[16:]), w.root, "R"))
+		d := jute.NewDecoder(b)
+		w.printf("%s: error %d, %x", what, d.ReplyHeader().Code, strings.ReplaceAll(string(d.Rest()), w.root, "R"))
 	}
 	ask("checks", check(0), check(-1), end)
 	ask("one create", create(1, "/a"), end)
@@ -206,12 +206,12 @@ func scriptLayout(w *world) {
 	ask("setACL", append(head(7), w.root, int32(1), int32(31), worldScheme, "anyone", int32(-1)), end)
 	ask("getData", append(head(4), w.root, false), end)
 	ask("ttl", append(head(21), w.root+"/ttl", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(5), int64(1000)), end)
-	for _, op := range []int32{15, 19} {
-		ask(fmt.Sprint("create by op ", op), create(op, fmt.Sprint("/", op)), end)
+	for _, op := range []jute.Op{jute.OpCreate2, jute.OpCreateContainer} {
+		ask(fmt.Sprintf("create by op %d", op), create(op, fmt.Sprintf("/%d", op)), end)
 	}
-	for _, op := range []int32{1, 15, 19} {
-		container := append(head(op), fmt.Sprint(w.root, "/c", op), []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(4))
-		r.ask("container", append(append([]any{int32(2), int32(14)}, container...), end...)...)
+	for _, op := range []jute.Op{jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer} {
+		container := append(head(op), fmt.Sprintf("%s/c%d", w.root, op), []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(4))
+		r.ask("container", append(append([]any{int32(2), jute.OpMulti}, container...), end...)...)
 	}
 	ask("bad path", check(0), append(head(2), "none", int32(0)), end)
 	ask("ends early", end, check(7))
@@ -221,7 +221,7 @@ func scriptLayout(w *world) {
 // finds the time to say of a request that came behind it that its session is over.
 func (r *raw) expectEnd(what string) {
 	b, err := r.receive()
-	if err == nil && len(b) == 16 && int32(binary.BigEndian.Uint32(b[12:])) == -112 {
+	if err == nil && len(b) == 16 && jute.NewDecoder(b).ReplyHeader().Code == jute.CodeSessionExpired {
 		_, err = r.receive()
 	}
 	r.w.printf("%s: %v", what, err)

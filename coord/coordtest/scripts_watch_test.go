@@ -2,6 +2,8 @@ package coordtest_test
 
 import (
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // watch arms watches; each letter of kinds is one: data, exists, children.
@@ -152,11 +154,11 @@ func scriptRearm(w *world) {
 	}
 	list := append([]any{int32(len(paths))}, paths...)
 	none := int32(0)
-	r.ask("data watches", append(append([]any{int32(1), int32(101), since}, list...), none, none)...)
-	r.ask("exist watches", append(append([]any{int32(2), int32(101), since, none}, list...), none)...)
-	r.ask("child watches", append([]any{int32(3), int32(101), since, none, none}, list...)...)
-	r.ask("data watches, all old", append(append([]any{int32(4), int32(101), since + 1000}, list...), none, none)...)
-	r.ask("setWatches2", int32(5), int32(105), since, int32(1), w.root+"/new", none, none, none, none)
+	r.ask("data watches", append(append([]any{int32(1), jute.OpSetWatches, since}, list...), none, none)...)
+	r.ask("exist watches", append(append([]any{int32(2), jute.OpSetWatches, since, none}, list...), none)...)
+	r.ask("child watches", append([]any{int32(3), jute.OpSetWatches, since, none, none}, list...)...)
+	r.ask("data watches, all old", append(append([]any{int32(4), jute.OpSetWatches, since + 1000}, list...), none, none)...)
+	r.ask("setWatches2", int32(5), jute.OpSetWatches2, since, int32(1), w.root+"/new", none, none, none, none)
 	// Now see what is armed.
 	for _, n := range append(nodes, "/new", "/never") {
 		if n == "/deleted" || n == "/never" {
@@ -165,8 +167,8 @@ func scriptRearm(w *world) {
 		set(n)
 		must(w.t, act.create(w.root+n+"/another", nil, 0))
 	}
-	r.ask("after changes", int32(-2), int32(11))
-	r.ask("unsorted and missing", int32(6), int32(101), since, int32(2), w.root+"/b", w.root+"/a", int32(1), w.root+"/quiet", none)
-	r.ask("too many", int32(7), int32(101), since, int32(2), w.root+"/b")
-	r.ask("odd paths", int32(8), int32(101), since, int32(3), "", "a", "/a/", none, none)
+	r.ask("after changes", int32(-2), jute.OpPing)
+	r.ask("unsorted and missing", int32(6), jute.OpSetWatches, since, int32(2), w.root+"/b", w.root+"/a", int32(1), w.root+"/quiet", none)
+	r.ask("too many", int32(7), jute.OpSetWatches, since, int32(2), w.root+"/b")
+	r.ask("odd paths", int32(8), jute.OpSetWatches, since, int32(3), "", "a", "/a/", none, none)
 }

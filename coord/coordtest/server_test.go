@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // bubble runs f in a bubble with a server and a world on it. The bubble fails
@@ -43,10 +45,10 @@ func TestFreeze(t *testing.T) {
 		for i := range int32(100) {
 			a.send(i, int32(3), "/root", false)
 		}
-		b.send(int32(1), int32(3), "/root", false)
+		b.send(int32(1), jute.OpExists, "/root", false)
 		gone := w.raw()
 		gone.send(int32(0), int64(0), int32(40000), int64(0), []byte{})
-		gone.send(int32(1), opCreate, "/root/zombie", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(1))
+		gone.send(int32(1), jute.OpCreate, "/root/zombie", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(1))
 		synctest.Wait()
 		gone.Close()
 		a.SetReadDeadline(time.Now().Add(20 * time.Second))
@@ -149,7 +151,7 @@ func TestCloseEndsAll(t *testing.T) {
 		r := w.raw() // reads nothing that it is sent
 		r.greet(0, 40000, 0, nil)
 		for range 100 {
-			r.send(int32(1), int32(3), "/root", false)
+			r.send(int32(1), jute.OpExists, "/root", false)
 		}
 		direct, err := s.Dial(t.Context(), "", "")
 		must(t, err)

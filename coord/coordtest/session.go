@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 const (
@@ -32,63 +34,38 @@ func (r *replica) touch(ss *session) { ss.due = roundUp(r.server.now()+ss.timeou
 // roundUp returns the next multiple of unit after d.
 func roundUp(d, unit time.Duration) time.Duration { return (d/unit + 1) * unit }
 
-// A greeting is the first frame of a connection.
-type greeting struct {
-	zxid     int64 // the newest that the client has seen
-	timeout  time.Duration
-	session  int64
-	password []byte
-	modern   bool // it ends with a flag that says whether a read-only server would do
-}
-
-func decodeGreeting(d *decoder) greeting {
-	var g greeting
-	d.int32() // protocol version
-	g.zxid = d.int64()
-	g.timeout = time.Duration(d.int32()) * time.Millisecond
-	g.session = d.int64()
-	g.password = d.bytes()
-	g.modern = !d.bad && len(d.b) > 0
-	return g
-}
-
 // greet opens or resumes the session of a connection.
 func (r *replica) greet(c *conn, frame []byte) {
-	d := &decoder{b: frame}
-	g := decodeGreeting(d)
-	if d.bad || g.zxid > r.tree.zxid { // from the future: another server knows more
+	d := jute.NewDecoder(frame)
+	req := d.ConnectRequest()
+	if d.Bad() || req.Zxid > r.tree.zxid { // from the future: another server knows more
 		c.drop()
 		return
 	}
-	timeout := min(max(g.timeout, minTimeout), maxTimeout)
-	if g.session == 0 && r.isolated { // which takes a quorum
+	timeout := min(max(req.Timeout, minTimeout), maxTimeout)
+	if req.Session == 0 && r.isolated { // which takes a quorum
 		c.greeted, c.session = true, &session{stuck: true}
 		return
 	}
 	var ss *session
-	if g.session == 0 {
+	if req.Session == 0 {
 		ss = r.open()
 	} else {
-		ss = r.resume(g)
+		ss = r.resume(req)
 	}
 	c.greeted = true
-	e := newFrame()
-	e.int32(0)
-	if ss == nil {
-		e.int32(0)
-		e.int64(0)
-		e.bytes(make([]byte, 16))
-	} else {
+	resp := jute.ConnectResponse{Password: make([]byte, 16)}
+	if ss != nil {
 		ss.timeout, ss.conn, c.session = timeout, c, ss
 		r.touch(ss)
 		r.server.wake()
-		e.int32(int32(timeout / time.Millisecond))
-		e.int64(ss.id)
-		e.bytes(ss.password[:])
+		resp.Timeout, resp.Session, resp.Password = timeout, ss.id, ss.password[:]
 	}
-	if g.modern {
-		e.bool(false)
+	if len(req.Rest) > 0 {
+		resp.Rest = []byte{0} // not read-only
 	}
+	e := jute.NewFrame()
+	e.ConnectResponse(resp)
 	c.send(e)
 	if ss == nil {
 		c.finish()
@@ -107,13 +84,13 @@ func (r *replica) open() *session {
 // resume returns the session that a client wants to go on with, or nil. Even if
 // the password is wrong the session's present connection ends: the real server
 // checks it too late, too.
-func (r *replica) resume(g greeting) *session {
-	ss := r.sessions[g.session]
+func (r *replica) resume(req jute.ConnectRequest) *session {
+	ss := r.sessions[req.Session]
 	if ss == nil {
 		return nil
 	}
 	ss.hangUp()
-	if subtle.ConstantTimeCompare(ss.password[:], g.password) == 0 {
+	if subtle.ConstantTimeCompare(ss.password[:], req.Password) == 0 {
 		return nil
 	}
 	return ss

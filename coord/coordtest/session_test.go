@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 func TestExpiry(t *testing.T) {
@@ -28,7 +30,7 @@ func TestExpiry(t *testing.T) {
 			r := w.raw()
 			r.SetDeadline(time.Time{})
 			r.greet(0, int32(tt.timeout.Milliseconds()), 0, nil)
-			r.ask("create", int32(1), opCreate, "/root/e", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(1))
+			r.ask("create", int32(1), jute.OpCreate, "/root/e", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(1))
 			equal(t, "sessions", len(s.Sessions()), 1)
 			_, err := r.receive()
 			equal(t, "end", err.Error(), "hung up")
@@ -52,7 +54,7 @@ func TestKeepAlive(t *testing.T) {
 		r.greet(0, 4000, 0, nil)
 		start := time.Now()
 		for time.Since(start) < 20*time.Second && len(s.Sessions()) == 2 {
-			r.send(int32(-4), int32(100), int32(0), "digest", []byte("a:b"))
+			r.send(int32(-4), jute.OpAuth, int32(0), "digest", []byte("a:b"))
 			if _, err := r.receive(); err != nil {
 				break
 			}

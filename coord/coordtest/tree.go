@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // containerOwner marks a container where an ephemeral node names its session.
@@ -130,15 +132,15 @@ func (t *tree) find(path string) *node {
 }
 
 // lookup finds the node at path for a request that needs one of perms.
-func (t *tree) lookup(path string, ids []identity, perms int32) (*node, code) {
+func (t *tree) lookup(path string, ids []identity, perms int32) (*node, jute.Code) {
 	n := t.find(path)
 	switch {
 	case n == nil:
-		return nil, errNoNode
+		return nil, jute.CodeNoNode
 	case !permits(n.acl, ids, perms):
-		return nil, errNoAuth
+		return nil, jute.CodeNoAuth
 	}
-	return n, ok
+	return n, jute.OK
 }
 
 // String lists the nodes for a person to read.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // A change is what a transaction did to one node, in the terms of watch events.
@@ -17,7 +19,7 @@ type change struct {
 
 // An op is one request to change the tree, or one part of a multi.
 type op struct {
-	code    opcode
+	code    jute.Op
 	path    string
 	data    []byte
 	acl     []zk.ACL
@@ -32,22 +34,22 @@ type result struct {
 }
 
 // decodeOp reads the fields of a request to change the tree.
-func decodeOp(c opcode, d *decoder) op {
-	o := op{code: c, path: d.string()}
+func decodeOp(c jute.Op, d *jute.Decoder) op {
+	o := op{code: c, path: d.String()}
 	switch c {
-	case opCreate, opCreate2, opCreateContainer, opCreateTTL:
-		o.data, o.acl, o.flags = d.bytes(), d.acls(), d.int32()
-		if c == opCreateTTL {
-			d.int64()
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
+		o.data, o.acl, o.flags = d.Bytes(), d.ACLs(), d.Int32()
+		if c == jute.OpCreateTTL {
+			d.Int64()
 		}
-	case opDelete, opCheck:
-		o.version = d.int32()
-	case opSetData:
-		o.data, o.version = d.bytes(), d.int32()
-	case opSetACL:
-		o.acl, o.version = d.acls(), d.int32()
+	case jute.OpDelete, jute.OpCheck:
+		o.version = d.Int32()
+	case jute.OpSetData:
+		o.data, o.version = d.Bytes(), d.Int32()
+	case jute.OpSetACL:
+		o.acl, o.version = d.ACLs(), d.Int32()
 	default:
-		d.bad = true
+		d.Fail()
 	}
 	return o
 }
@@ -81,48 +83,48 @@ func (x *txn) rollback() {
 }
 
 // apply carries out one op. If it fails it has changed nothing.
-func (x *txn) apply(o op) (result, code) {
+func (x *txn) apply(o op) (result, jute.Code) {
 	switch o.code {
-	case opCreate, opCreate2, opCreateContainer, opCreateTTL:
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
 		return x.create(o)
-	case opDelete:
+	case jute.OpDelete:
 		return x.delete(o)
 	}
 	if !validPath(o.path) {
-		return result{}, errBadArguments
+		return result{}, jute.CodeBadArguments
 	}
 	switch o.code {
-	case opSetData:
+	case jute.OpSetData:
 		return x.setData(o)
-	case opSetACL:
+	case jute.OpSetACL:
 		return x.setACL(o)
-	case opCheck:
+	case jute.OpCheck:
 		n, c := x.lookup(o.path, x.ids, zk.PermRead)
-		if c == ok {
+		if c == jute.OK {
 			c = agree(o.version, n.stat.Version)
 		}
 		return result{}, c
 	}
-	return result{}, errUnimplemented
+	return result{}, jute.CodeUnimplemented
 }
 
-func (x *txn) create(o op) (result, code) {
+func (x *txn) create(o op) (result, jute.Code) {
 	if o.flags < 0 || o.flags > 6 {
-		return result{}, errBadArguments
+		return result{}, jute.CodeBadArguments
 	}
-	if o.code == opCreateTTL || o.flags >= zk.FlagTTL { // off in a server as installed
-		return result{}, errUnimplemented
+	if o.code == jute.OpCreateTTL || o.flags >= zk.FlagTTL { // off in a server as installed
+		return result{}, jute.CodeUnimplemented
 	}
 	if !strings.Contains(o.path, "/") || strings.Contains(o.path, "\x00") {
-		return result{}, errBadArguments
+		return result{}, jute.CodeBadArguments
 	}
 	acl, c := resolve(o.acl, x.ids)
-	if c != ok {
+	if c != jute.OK {
 		return result{}, c
 	}
 	dir, _ := split(o.path)
 	parent, c := x.lookup(dir, x.ids, zk.PermCreate)
-	if c != ok {
+	if c != jute.OK {
 		return result{}, c
 	}
 	seq, seen := x.counters[parent]
@@ -135,17 +137,17 @@ func (x *txn) create(o op) (result, code) {
 	}
 	switch {
 	case !validPath(path):
-		return result{}, errBadArguments
+		return result{}, jute.CodeBadArguments
 	case x.nodes[path] != nil:
-		return result{}, errNodeExists
+		return result{}, jute.CodeNodeExists
 	case parent.ephemeral():
-		return result{}, errNoChildren
+		return result{}, jute.CodeNoChildrenEphemerals
 	}
 
 	n := &node{data: o.data, acl: acl}
 	n.stat = zk.Stat{Czxid: x.zxid, Mzxid: x.zxid, Pzxid: x.zxid, Ctime: x.now, Mtime: x.now}
 	switch {
-	case o.code == opCreateContainer:
+	case o.code == jute.OpCreateContainer:
 		n.stat.EphemeralOwner = containerOwner
 	case o.flags == zk.FlagEphemeral || o.flags == zk.FlagEphemeralSequential:
 		n.stat.EphemeralOwner = x.session
@@ -161,33 +163,33 @@ func (x *txn) create(o op) (result, code) {
 		parent.stat.Cversion, parent.stat.Pzxid = seq+1, x.zxid
 	}
 	x.changes = append(x.changes, change{zk.EventNodeCreated, path})
-	return result{path, n.visible()}, ok
+	return result{path, n.visible()}, jute.OK
 }
 
-func (x *txn) delete(o op) (result, code) {
+func (x *txn) delete(o op) (result, jute.Code) {
 	if !strings.Contains(o.path, "/") || strings.Contains(o.path, "\x00") {
-		return result{}, errBadArguments
+		return result{}, jute.CodeBadArguments
 	}
 	switch o.path {
 	case "/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config":
-		return result{}, errBadArguments
+		return result{}, jute.CodeBadArguments
 	}
 	dir, _ := split(o.path)
-	if _, c := x.lookup(dir, x.ids, zk.PermDelete); c != ok {
+	if _, c := x.lookup(dir, x.ids, zk.PermDelete); c != jute.OK {
 		return result{}, c
 	}
 	n := x.nodes[o.path]
 	if n == nil {
-		return result{}, errNoNode
+		return result{}, jute.CodeNoNode
 	}
-	if c := agree(o.version, n.stat.Version); c != ok {
+	if c := agree(o.version, n.stat.Version); c != jute.OK {
 		return result{}, c
 	}
 	if len(n.children) > 0 {
-		return result{}, errNotEmpty
+		return result{}, jute.CodeNotEmpty
 	}
 	x.remove(o.path)
-	return result{}, ok
+	return result{}, jute.OK
 }
 
 // remove deletes a node that has no children.
@@ -203,12 +205,12 @@ func (x *txn) remove(path string) {
 	x.changes = append(x.changes, change{zk.EventNodeDeleted, path})
 }
 
-func (x *txn) setData(o op) (result, code) {
+func (x *txn) setData(o op) (result, jute.Code) {
 	n, c := x.lookup(o.path, x.ids, zk.PermWrite)
-	if c == ok {
+	if c == jute.OK {
 		c = agree(o.version, n.stat.Version)
 	}
-	if c != ok {
+	if c != jute.OK {
 		return result{}, c
 	}
 	data, stat := n.data, n.stat
@@ -219,25 +221,25 @@ func (x *txn) setData(o op) (result, code) {
 	n.data = o.data
 	n.stat.Version, n.stat.Mtime, n.stat.Mzxid = stat.Version+1, x.now, x.zxid
 	x.changes = append(x.changes, change{zk.EventNodeDataChanged, o.path})
-	return result{o.path, n.visible()}, ok
+	return result{o.path, n.visible()}, jute.OK
 }
 
 // setACL is never part of a multi, so it need not be undone.
-func (x *txn) setACL(o op) (result, code) {
+func (x *txn) setACL(o op) (result, jute.Code) {
 	acl, c := resolve(o.acl, x.ids)
-	if c != ok {
+	if c != jute.OK {
 		return result{}, c
 	}
 	n, c := x.lookup(o.path, x.ids, zk.PermAdmin)
-	if c == ok {
+	if c == jute.OK {
 		c = agree(o.version, n.stat.Aversion)
 	}
-	if c != ok {
+	if c != jute.OK {
 		return result{}, c
 	}
 	n.acl = acl
 	n.stat.Aversion++
-	return result{o.path, n.visible()}, ok
+	return result{o.path, n.visible()}, jute.OK
 }
 
 // end deletes the ephemeral nodes of the session.
@@ -248,9 +250,9 @@ func (x *txn) end() {
 }
 
 // agree compares the version that a request expects with what there is.
-func agree(want, have int32) code {
+func agree(want, have int32) jute.Code {
 	if want != -1 && want != have {
-		return errBadVersion
+		return jute.CodeBadVersion
 	}
-	return ok
+	return jute.OK
 }

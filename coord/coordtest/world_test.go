@@ -2,10 +2,8 @@ package coordtest_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"slices"
@@ -15,7 +13,9 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // A world is a server, real or not, in which a script runs. What the script
@@ -197,7 +197,7 @@ func (w *world) raw() *raw {
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	r := &raw{c, w}
 	w.t.Cleanup(func() { // the session's end would count as a transaction in a later script
-		r.send(int32(0), int32(-11))
+		r.send(int32(0), jute.OpClose)
 		for {
 			if _, err := r.receive(); err != nil {
 				break
@@ -216,46 +216,40 @@ func (r *raw) greet(zxid int64, timeout int32, session int64, password []byte, m
 		r.w.printf("connect: %v", err)
 		return 0, nil
 	}
-	id := int64(binary.BigEndian.Uint64(b[8:]))
+	c := jute.NewDecoder(b).ConnectResponse()
 	r.w.printf("connect: protocol %d, timeout %d, session %v, password of %d, then %x",
-		binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), id != 0, binary.BigEndian.Uint32(b[16:]), b[36:])
-	return id, b[20:36]
+		c.Version, c.Timeout.Milliseconds(), c.Session != 0, len(c.Password), c.Rest)
+	return c.Session, c.Password
 }
 
+// pack returns a frame of these fields.
 func pack(fields ...any) []byte {
-	var b []byte
+	e := jute.NewFrame()
 	for _, f := range fields {
 		switch f := f.(type) {
 		case int32:
-			b = binary.BigEndian.AppendUint32(b, uint32(f))
+			e.Int32(f)
+		case jute.Op:
+			e.Int32(int32(f))
 		case int64:
-			b = binary.BigEndian.AppendUint64(b, uint64(f))
+			e.Int64(f)
 		case string:
-			b = append(binary.BigEndian.AppendUint32(b, uint32(len(f))), f...)
+			e.String(f)
 		case []byte:
-			b = append(binary.BigEndian.AppendUint32(b, uint32(len(f))), f...)
+			e.String(string(f))
 		case bool:
-			if f {
-				b = append(b, 1)
-			} else {
-				b = append(b, 0)
-			}
+			e.Bool(f)
 		default:
 			panic(fmt.Sprintf("%T", f))
 		}
 	}
-	return b
+	return e.Frame()
 }
 
-func (r *raw) send(fields ...any) { r.Write(pack(pack(fields...))) }
+func (r *raw) send(fields ...any) { r.Write(pack(fields...)) }
 
 func (r *raw) receive() ([]byte, error) {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, plain(err)
-	}
-	b := make([]byte, binary.BigEndian.Uint32(head[:]))
-	_, err := io.ReadFull(r, b)
+	b, err := jute.ReadFrame(r, math.MaxInt32)
 	return b, plain(err)
 }
 
@@ -285,12 +279,13 @@ func (r *raw) expect(what string) {
 		r.w.printf("%s: only %x", what, b)
 		return
 	}
-	if xid := int32(binary.BigEndian.Uint32(b)); xid == -1 {
-		r.w.printf("event: zxid %d, error %d, type %d, state %d, %s", int64(binary.BigEndian.Uint64(b[4:])),
-			binary.BigEndian.Uint32(b[12:]), binary.BigEndian.Uint32(b[16:]), binary.BigEndian.Uint32(b[20:]), b[28:])
+	d := jute.NewDecoder(b)
+	h := d.ReplyHeader()
+	if h.Xid == jute.XidEvent {
+		v := d.Event()
+		r.w.printf("event: zxid %d, error %d, type %d, state %d, %s", h.Zxid, h.Code, v.Type, v.State, v.Path)
 		r.expect(what)
 		return
 	}
-	r.w.printf("%s: xid %d, zxid %s, error %d, and %d bytes", what, int32(binary.BigEndian.Uint32(b)),
-		r.w.zxid(int64(binary.BigEndian.Uint64(b[4:]))), int32(binary.BigEndian.Uint32(b[12:])), len(b)-16)
+	r.w.printf("%s: xid %d, zxid %s, error %d, and %d bytes", what, h.Xid, r.w.zxid(h.Zxid), h.Code, len(d.Rest()))
 }

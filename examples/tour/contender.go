@@ -47,7 +47,7 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 	c.say(asks, "for the lock")
 	hold := lock.New(c.client, dir, lock.Label(c.name)).Acquire(ctx)
 	queue := lock.New(c.client, dir).Watch(ctx)
-	paces := config.Watch(ctx, c.client, pace, config.JSON[int])
+	paces := setting(c.client).Watch(ctx)
 	state, changed := c.client.State()
 	acquired, over := hold.Acquired(), hold.Done()
 	var stop <-chan struct{} // nil, and so never ready, until we hold
@@ -68,9 +68,10 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 				c.say(waits, "behind %s", behind)
 			}
 		case set := <-paces.Updates():
-			was := c.pace.Swap(int64(paceOf(set)))
-			if acquired == nil && was != c.pace.Load() {
-				c.say(adjusts, "to a piece of work each %v, in the same select", paceOf(set))
+			now := time.Duration(set.Value) * time.Millisecond
+			was := c.pace.Swap(int64(now))
+			if acquired == nil && was != int64(now) {
+				c.say(adjusts, "to a piece of work each %v, in the same select", now)
 			}
 		case <-changed:
 			was := state
@@ -100,12 +101,11 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 	}
 }
 
-// paceOf returns the last good setting.
-func paceOf(set config.Update[int]) time.Duration {
-	if set.Mzxid == 0 {
-		return slow
-	}
-	return time.Duration(set.Value) * time.Millisecond
+// setting returns the pace, which is slow until it is set.
+func setting(c *coord.Client) *config.Value[int] {
+	codec := config.JSON[int]()
+	codec.Default = int(slow.Milliseconds())
+	return config.New(c, pace, codec)
 }
 
 // before returns the label of the contender before name, or "".

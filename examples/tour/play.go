@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
@@ -71,17 +70,12 @@ func (s *script) play(ctx context.Context) error {
 	}, {
 		"5. A setting changes while ben works: dan, who waits, doubles the pace.",
 		func() {
-			ms, err := config.Modify(ctx, dan.client, pace, config.JSON[int], config.EncodeJSON[int], func(ms int) (int, error) {
-				if ms == 0 { // never set
-					ms = int(slow.Milliseconds())
-				}
-				return ms / 2, nil
-			})
+			now, err := setting(dan.client).Modify(ctx, func(ms int) (int, error) { return ms / 2, nil })
 			if err != nil {
 				s.story.fail(err)
 				return
 			}
-			dan.say(sets, "%s to %d ms", pace, ms)
+			dan.say(sets, "%s to %d ms", pace, now.Value)
 			await(ben, adjusts, "ben to see it")
 			await(ben, writes, "ben to work on")
 			await(ben, writes, "ben to work on")

@@ -25,9 +25,9 @@ type site struct {
 // build makes a directory with a random name below root, and the report in it.
 func (t *tour) build(ctx context.Context) (_ *site, err error) {
 	granted := make(chan time.Duration, 1) // for the first session, which Dial waits for
-	trace := &coord.Trace{Connected: func(_ string, _ int64, timeout time.Duration) {
+	trace := &coord.Trace{Connected: func(_ context.Context, i coord.SessionInfo) {
 		select {
-		case granted <- timeout:
+		case granted <- i.Timeout:
 		default:
 		}
 	}}

@@ -46,11 +46,11 @@ var streams = map[string]func(ctx context.Context, c *coord.Client, path string)
 		dir, id := path[:strings.LastIndex(path, "/")], path[strings.LastIndex(path, "/")+1:]
 		return members.New(c, dir).Follow(ctx, id)
 	},
-	"config.Watch": func(ctx context.Context, c *coord.Client, path string) stream {
-		return config.Watch(ctx, c, path, config.Text)
+	"Value.Watch": func(ctx context.Context, c *coord.Client, path string) stream {
+		return config.New(c, path, config.Text()).Watch(ctx)
 	},
-	"config.Tree": func(ctx context.Context, c *coord.Client, path string) stream {
-		return config.Tree(ctx, c, path, config.Text)
+	"Tree.Watch": func(ctx context.Context, c *coord.Client, path string) stream {
+		return config.NewTree(c, path, config.Text()).Watch(ctx)
 	},
 }
 

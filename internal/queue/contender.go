@@ -8,16 +8,16 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
-	events "github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/event"
 )
 
-// A Wish is what a contender asks for.
-type Wish struct {
+// A Entry is what a contender asks for.
+type Entry struct {
 	Op    string // for errors
 	Dir   string // the queue's directory
 	Label string // what the others see of the contender
 	Try   bool   // leave rather than wait
-	kind  kind
+	mode  mode
 }
 
 // Revocation is what Curator writes into the znode of a holder that shall give
@@ -29,7 +29,7 @@ const Revocation = "__REVOKE__"
 const maxLabel = 1024
 
 // check reports what is wrong with w.
-func (w Wish) check() error {
+func (w Entry) check() error {
 	switch err := coord.CheckPath(w.Dir); {
 	case err != nil:
 		return err
@@ -53,11 +53,11 @@ func CheckLabel(label string) error {
 // Enter takes a contender into the queue and returns at once. The Hold is held
 // when everyone is gone who was there before. ctx governs the waiting: when it
 // ends before, the contender leaves.
-func Enter(ctx context.Context, c *coord.Client, w Wish) *coord.Hold { return enter(ctx, c, w, nil) }
+func Enter(ctx context.Context, c *coord.Client, w Entry) *coord.Hold { return enter(ctx, c, w, nil) }
 
 // enter does what Enter says, and what those want who send to downgrades.
-func enter(ctx context.Context, c *coord.Client, w Wish, downgrades <-chan chan<- error) *coord.Hold {
-	return coord.NewHold(c, w.Op, w.Dir, func(k *coord.Keeper) error {
+func enter(ctx context.Context, c *coord.Client, w Entry, downgrades <-chan chan<- error) *coord.Hold {
+	return coord.NewHold(ctx, c, w.Op, w.Dir, func(k *coord.Keeper) error {
 		if err := w.check(); err != nil {
 			return err
 		}
@@ -71,10 +71,10 @@ func enter(ctx context.Context, c *coord.Client, w Wish, downgrades <-chan chan<
 		if err != nil {
 			return err
 		}
-		d := &driver{Wish: w, c: c, s: s, k: k, downgrades: downgrades}
+		d := &driver{Entry: w, c: c, s: s, k: k, downgrades: downgrades}
 		d.m = machine{
 			id:     newID(),
-			kind:   w.kind,
+			mode:   w.mode,
 			try:    w.Try,
 			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
 		}
@@ -86,21 +86,21 @@ func enter(ctx context.Context, c *coord.Client, w Wish, downgrades <-chan chan<
 // A driver feeds one machine with what happens, and does what it says. One
 // goroutine owns it, and it alone speaks for the Hold.
 type driver struct {
-	Wish
+	Entry
 	c *coord.Client
 	s *coord.Session
 	k *coord.Keeper
 	m machine
 
-	reply <-chan event // of the one request in flight; an earlier one's answer is void
-	self  *followed    // our own node, once it has a name
-	ahead *followed    // the node that watch named
+	reply <-chan input // of the one request in flight; an earlier one's answer is void
+	self  *watchedNode // our own node, once it has a name
+	ahead *watchedNode // the node that watch named
 
 	granted bool         // the Hold is held
 	proven  <-chan error // says that the session is proven, while the grant waits for that
 
-	downgrades <-chan chan<- error // of those who want a downgrade, and where to answer them
-	eager      []chan<- error      // the answers that are due when it is done
+	downgrades        <-chan chan<- error // of those who want a downgrade, and where to answer them
+	awaitingDowngrade []chan<- error      // the answers that are due when it is done
 }
 
 // run takes the contender through the queue, and returns the cause of the end.
@@ -109,12 +109,12 @@ func (d *driver) run(sought context.Context) error {
 		d.self.end()
 		d.ahead.end()
 	}()
-	d.do(op{verb: create})
+	d.do(action{verb: create})
 	canceled, released := sought.Done(), d.k.Released()
 	for d.m.state != done {
-		var ev event
+		var in input
 		select {
-		case ev = <-d.reply:
+		case in = <-d.reply:
 			d.reply = nil
 		case snap := <-d.self.updates():
 			d.hear(snap)
@@ -123,36 +123,36 @@ func (d *driver) run(sought context.Context) error {
 			if !d.ahead.gone(snap) {
 				continue // something was written to it, or the link is down
 			}
-			ev = event{signal: freed}
+			in = input{kind: blockerGone}
 		case <-d.self.done():
 			d.self.over = true
-			ev = event{signal: quit, err: errors.Unwrap(d.self.Err())}
+			in = input{kind: quit, err: errors.Unwrap(d.self.Err())}
 		case <-d.ahead.done():
 			d.ahead.over = true
 			if !d.ahead.dir && errors.Is(d.ahead.Err(), zk.ErrNoAuth) {
-				d.ahead = d.seek(d.ahead.node)
+				d.ahead = d.watchDir(d.ahead.node)
 				continue
 			}
-			ev = event{signal: quit, err: errors.Unwrap(d.ahead.Err())}
+			in = input{kind: quit, err: errors.Unwrap(d.ahead.Err())}
 		case back := <-d.downgrades:
-			if !d.want(back) {
+			if !d.requestDowngrade(back) {
 				continue
 			}
-			ev = event{signal: share}
+			in = input{kind: downgradeAsked}
 		case <-d.proven: // if it says that there can be no proof, the session is over
 			d.grant()
 			continue
 		case <-d.s.Done():
-			ev = event{signal: expired} // step finds out why
+			in = input{kind: expired} // step finds out why
 		case <-canceled:
 			canceled = nil
 			if !d.k.GiveUp(context.Cause(sought)) {
 				continue
 			}
-			ev = event{signal: quit, err: context.Cause(sought)}
+			in = input{kind: quit, err: context.Cause(sought)}
 		case <-released:
 			released = nil
-			ev = event{signal: quit, err: coord.ErrReleased}
+			in = input{kind: quit, err: coord.ErrReleased}
 		}
 		// Of several things that are due the select takes any. What may grant the
 		// lock must come after what may forbid it.
@@ -161,45 +161,45 @@ func (d *driver) run(sought context.Context) error {
 			d.hear(snap)
 		default:
 		}
-		d.step(ev)
-		d.answer(ev)
+		d.step(in)
+		d.answerDowngrades(in)
 	}
 	return d.m.cause
 }
 
 // hear tells the machine how our own node is.
-func (d *driver) hear(snap events.Snapshot) {
+func (d *driver) hear(snap event.Snapshot) {
 	switch {
 	case !snap.Exists, snap.EphemeralOwner != d.s.ID():
-		d.step(event{signal: gone})
+		d.step(input{kind: gone})
 		return
 	case snap.Suspended:
-		d.step(event{signal: doubt})
+		d.step(input{kind: doubt})
 		return
 	}
-	d.step(event{signal: proof, token: snap.Czxid})
+	d.step(input{kind: proof, token: snap.Czxid})
 	switch revoked := string(snap.Data) == Revocation; {
 	case revoked && !d.granted:
-		d.step(event{signal: quit, err: coord.ErrRevoked}) // nobody has to stop first
+		d.step(input{kind: quit, err: coord.ErrRevoked}) // nobody has to stop first
 	case revoked:
-		d.step(event{signal: marked})
+		d.step(input{kind: revokeAsked})
 	}
 }
 
 // step moves the machine on, does what it says, and tells the owner.
-func (d *driver) step(ev event) {
+func (d *driver) step(in input) {
 	if err := d.s.Err(); err != nil { // goes before all else that is due
-		ev = event{signal: expired, err: err}
+		in = input{kind: expired, err: err}
 	}
 	was := d.m.state
-	d.do(d.m.step(ev))
+	d.do(d.m.step(in))
 	now := d.m.state
 	if was == downgrading && now != was {
 		d.self.end()
 		d.self = nil // may have had word of the former node, which was not heeded
 	}
 	if d.self == nil && d.m.node != "" && now != done {
-		d.self = d.follow(d.m.node)
+		d.self = d.watch(d.m.node)
 	}
 	if now != waiting {
 		d.ahead.end()
@@ -232,32 +232,32 @@ func (d *driver) grant() {
 		return
 	}
 	if err := d.k.Acquired(d.s, node, coord.Token(d.m.token)); err != nil {
-		d.step(event{signal: quit, err: err})
+		d.step(input{kind: quit, err: err})
 		return
 	}
 	d.granted = true
 }
 
 // do does o, on a goroutine of its own if it is a request.
-func (d *driver) do(o op) {
-	var request func() event
+func (d *driver) do(o action) {
+	var request func() input
 	switch o.verb {
 	case nothing:
 		return
 	case watch:
 		d.ahead.end()
-		d.ahead = d.follow(o.node)
+		d.ahead = d.watch(o.node)
 		return
 	case create:
 		request = d.create
 	case list:
-		request = func() event { return d.list(o.sync) }
+		request = func() input { return d.list(o.sync) }
 	case remove:
-		request = func() event { return d.remove(o.node) }
+		request = func() input { return d.remove(o.node) }
 	case replace:
-		request = func() event { return d.replace(o.node) }
+		request = func() input { return d.replace(o.node) }
 	}
-	reply := make(chan event, 1) // so that the goroutine ends though the driver has gone on
+	reply := make(chan input, 1) // so that the goroutine ends though the driver has gone on
 	d.c.Go(func(context.Context) { reply <- request() })
 	d.reply = reply
 }

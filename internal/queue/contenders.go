@@ -36,7 +36,7 @@ const maxReads = 8
 
 // Contenders lists who is in the queue of dir, head first.
 func Contenders(ctx context.Context, c *coord.Client, dir string) ([]Place, error) {
-	if err := (Wish{Dir: dir}).check(); err != nil {
+	if err := (Entry{Dir: dir}).check(); err != nil {
 		return nil, err
 	}
 	full := c.FullPath(dir)
@@ -55,7 +55,7 @@ func Contenders(ctx context.Context, c *coord.Client, dir string) ([]Place, erro
 func places(ctx context.Context, c *coord.Client, dir string, children []string, known map[string]Place) ([]Place, error) {
 	var mu sync.Mutex
 	read := make(map[string]Place)
-	line := line(children)
+	line := inOrder(children)
 	for _, who := range line {
 		if p, ok := known[who.name]; ok {
 			read[who.name] = p

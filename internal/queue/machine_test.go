@@ -57,18 +57,18 @@ func play(t *testing.T, trace string) string {
 		if len(args) == 0 || args[0] == "#" {
 			continue
 		}
-		var do op
+		var do action
 		if args[0] == "start" {
 			m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: modelCauses}
 			if slices.Contains(args, "read") {
-				m.kind = read
+				m.mode = read
 			}
 			if slices.Contains(args, "write") {
-				m.kind = write
+				m.mode = write
 			}
-			do = op{verb: create}
+			do = action{verb: create}
 		} else {
-			do = m.step(parseEvent(t, args))
+			do = m.step(parseInput(t, args))
 		}
 		lines[i] = strings.TrimRight(fmt.Sprintf("%-32s -> %-10s %s", strings.Join(args, " "), stateNames[m.state], about(m, do)), " ")
 	}
@@ -77,43 +77,43 @@ func play(t *testing.T, trace string) string {
 
 var stateNames = [...]string{"creating", "looking", "listing", "waiting", "confirming", "held", "downgrading", "revoked", "leaving", "done"}
 
-var signalNames = []string{"created", "unknown", "listed", "removed", "moved", "refused", "freed", "proof", "doubt", "gone", "marked", "expired", "quit", "share"}
+var kindNames = []string{"created", "unknown", "listed", "removed", "replaced", "refused", "blockerGone", "proof", "doubt", "gone", "revokeAsked", "expired", "quit", "downgradeAsked"}
 
 var verbNames = [...]string{"", "create", "list", "watch", "remove", "replace"}
 
-func parseEvent(t *testing.T, args []string) event {
-	s := slices.Index(signalNames, args[0])
+func parseInput(t *testing.T, args []string) input {
+	s := slices.Index(kindNames, args[0])
 	if s < 0 {
 		t.Fatalf("no event %q", args[0])
 	}
-	ev := event{signal: signal(s)}
-	switch args = args[1:]; ev.signal {
+	in := input{kind: kind(s)}
+	switch args = args[1:]; in.kind {
 	case created:
-		ev.node, ev.token = long(args[0]), atoi(t, args[1])
-		ev.alone = slices.Contains(args, "alone")
-	case moved:
-		ev.node = long(args[0])
+		in.node, in.token = long(args[0]), atoi(t, args[1])
+		in.onlyChild = slices.Contains(args, "alone")
+	case replaced:
+		in.node = long(args[0])
 	case listed:
 		for _, a := range args {
-			ev.names = append(ev.names, long(a))
+			in.names = append(in.names, long(a))
 		}
 	case proof:
-		ev.token = atoi(t, args[0])
+		in.token = atoi(t, args[0])
 	case refused:
-		ev.err = errDenied
+		in.err = errDenied
 	case expired:
-		ev.err = errExpired
+		in.err = errExpired
 	case quit:
-		ev.err = errCanceled
+		in.err = errCanceled
 		if slices.Contains(args, "released") {
-			ev.err = errReleased
+			in.err = errReleased
 		}
 	}
-	return ev
+	return in
 }
 
 // about says what m wants, or what there is to know of the state it is in.
-func about(m *machine, do op) string {
+func about(m *machine, do action) string {
 	switch {
 	case do.sync:
 		return verbNames[do.verb] + " synced"
@@ -161,7 +161,7 @@ func short(name string) string {
 	case !ok:
 		return name
 	case c.id == modelIDs[0]:
-		return fmt.Sprint([]string{"me-", "mw-", "mr-"}[c.kind], c.number)
+		return fmt.Sprint([]string{"me-", "mw-", "mr-"}[c.mode], c.number)
 	}
 	return fmt.Sprint(strings.Trim(c.id, "-"), "-", c.number)
 }
@@ -170,9 +170,9 @@ func short(name string) string {
 // be asked for.
 func TestCausesAreJoined(t *testing.T) {
 	m := machine{id: modelIDs[0], causes: modelCauses}
-	m.step(event{signal: created, node: long("me-5"), token: 12, alone: true})
-	m.step(event{signal: quit, err: errReleased})
-	m.step(event{signal: refused, err: errDenied})
+	m.step(input{kind: created, node: long("me-5"), token: 12, onlyChild: true})
+	m.step(input{kind: quit, err: errReleased})
+	m.step(input{kind: refused, err: errDenied})
 	if !errors.Is(m.cause, errReleased) || !errors.Is(m.cause, errDenied) || !strings.HasPrefix(m.cause.Error(), errReleased.Error()) {
 		t.Error(m.cause)
 	}

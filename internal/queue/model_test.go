@@ -52,7 +52,7 @@ type budget struct {
 // assignment: slices in it are never written to once shared.
 type world struct {
 	rule    *rule
-	step    func(*machine, event) op
+	step    func(*machine, input) action
 	nodes   [6]znode
 	n       int8
 	next    int32 // number of the next node
@@ -74,13 +74,13 @@ type client struct {
 	lags    bool // its server has not seen the client's own create yet
 
 	phase phase // of the request in flight
-	req   op
-	reply event
+	req   action
+	reply input
 	asks  int8 // requests since the first create
 
 	own   following
-	token int64     // what the last read of the own node said
-	words [8]signal // not heard yet, of the own node
+	token int64   // what the last read of the own node said
+	words [8]kind // not heard yet, of the own node
 	nword int8
 	ahead following
 	name  string // of the node ahead
@@ -93,17 +93,17 @@ type client struct {
 	orphan bool // its node may stay until the session is over: the server refused
 }
 
-func newWorld(r *rule, step func(*machine, event) op) *world {
+func newWorld(r *rule, step func(*machine, input) action) *world {
 	w := &world{rule: r, step: step, next: r.first, budget: r.budget}
 	if r.foreign {
 		w.add(foreigner, "f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0__lock__")
 	}
 	for i := range r.n {
 		w.clients[i] = client{
-			m:     machine{id: modelIDs[i], kind: r.kind(i), try: i >= r.n-r.try, causes: modelCauses},
+			m:     machine{id: modelIDs[i], mode: r.mode(i), try: i >= r.n-r.try, causes: modelCauses},
 			up:    true,
 			phase: sent,
-			req:   op{verb: create},
+			req:   action{verb: create},
 		}
 	}
 	return w
@@ -151,7 +151,7 @@ func (w *world) enabled() []act {
 	var acts []act
 	for i := range int8(w.rule.n) {
 		c := &w.clients[i]
-		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try && w.clients[i-1].m.kind == c.m.kind {
+		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try && w.clients[i-1].m.mode == c.m.mode {
 			continue // they are alike: let them begin in one order
 		}
 		can := func(ok bool, what happening) {
@@ -172,7 +172,7 @@ func (w *world) enabled() []act {
 		can(live && !c.up, mend)
 		can(live && w.budget.cancel > 0, cancel)
 		can(c.m.state == held || c.m.state == revoked || c.m.state == downgrading && c.m.cause == nil, release)
-		can(c.m.state == held && c.kind() == write && w.budget.share > 0, downgrade)
+		can(c.m.state == held && c.mode() == write && w.budget.share > 0, downgrade)
 		can(live && w.budget.expire > 0, expire)
 		can((c.over || c.m.state == done && c.orphan) && !c.ended, bury)
 	}
@@ -205,7 +205,7 @@ func (w *world) do(a act) {
 		z := &w.nodes[a.who]
 		z.marked = true
 		if c := &w.clients[z.owner]; c.own == armed {
-			c.push(marked)
+			c.push(revokeAsked)
 		}
 		return
 	case reap:
@@ -223,15 +223,15 @@ func (w *world) do(a act) {
 		c.reply = w.serve(a.who, c)
 		c.phase = answered
 		if c.over || c.m.state == done {
-			c.phase, c.req, c.reply = idle, op{}, event{}
+			c.phase, c.req, c.reply = idle, action{}, input{}
 		}
 	case decline:
 		w.budget.refuse--
-		c.phase, c.reply = answered, event{signal: refused, err: errDenied}
+		c.phase, c.reply = answered, input{kind: refused, err: errDenied}
 	case answer:
-		ev := c.reply
-		c.phase, c.reply, c.req = idle, event{}, op{}
-		w.tell(c, ev)
+		in := c.reply
+		c.phase, c.reply, c.req = idle, input{}, action{}
+		w.tell(c, in)
 	case readOwn:
 		c.own = off
 		if k := w.find(c.m.node); k < 0 {
@@ -240,7 +240,7 @@ func (w *world) do(a act) {
 			c.own, c.token = armed, w.nodes[k].token
 			c.push(proof)
 			if w.nodes[k].marked {
-				c.push(marked)
+				c.push(revokeAsked)
 			}
 		}
 	case word:
@@ -248,7 +248,7 @@ func (w *world) do(a act) {
 		copy(c.words[:], c.words[1:])
 		c.nword--
 		c.words[c.nword] = 0
-		w.tell(c, event{signal: s, token: c.token})
+		w.tell(c, input{kind: s, token: c.token})
 	case readAhead:
 		c.ahead = armed
 		if w.find(c.name) < 0 {
@@ -256,7 +256,7 @@ func (w *world) do(a act) {
 		}
 	case vanish:
 		c.freed, c.name = false, ""
-		w.tell(c, event{signal: freed})
+		w.tell(c, input{kind: blockerGone})
 	case lose, sever:
 		w.budget.loss--
 		w.breakLink(c, a.what == lose)
@@ -270,19 +270,19 @@ func (w *world) do(a act) {
 		}
 	case cancel:
 		w.budget.cancel--
-		w.tell(c, event{signal: quit, err: errCanceled})
+		w.tell(c, input{kind: quit, err: errCanceled})
 	case release:
-		w.tell(c, event{signal: quit, err: errReleased})
+		w.tell(c, input{kind: quit, err: errReleased})
 	case downgrade:
 		w.budget.share--
-		w.tell(c, event{signal: share})
+		w.tell(c, input{kind: downgradeAsked})
 	case expire:
 		w.budget.expire--
 		c.over = true
-		w.tell(c, event{signal: expired, err: errExpired})
+		w.tell(c, input{kind: expired, err: errExpired})
 	case bury:
 		c.ended = true
-		c.phase, c.req, c.reply = idle, op{}, event{}
+		c.phase, c.req, c.reply = idle, action{}, input{}
 		for k := int(w.n) - 1; k >= 0; k-- {
 			if w.nodes[k].owner == a.who {
 				w.delete(k)

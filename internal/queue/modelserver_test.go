@@ -28,14 +28,14 @@ const (
 func (w *world) breakLink(c *client, lose bool) {
 	c.up = false
 	if lose {
-		c.words, c.nword, c.freed = [8]signal{}, 0, false
-		if c.phase == answered && c.reply.signal != unknown {
-			c.lags = c.lags || c.reply.signal == created
-			c.phase, c.reply = sent, event{}
+		c.words, c.nword, c.freed = [8]kind{}, 0, false
+		if c.phase == answered && c.reply.kind != unknown {
+			c.lags = c.lags || c.reply.kind == created
+			c.phase, c.reply = sent, input{}
 		}
 	}
 	if c.phase == sent && c.req.verb == create {
-		c.phase, c.reply = answered, event{signal: unknown}
+		c.phase, c.reply = answered, input{kind: unknown}
 	}
 	c.own, c.ahead = off, off
 	if c.m.node != "" {
@@ -44,11 +44,11 @@ func (w *world) breakLink(c *client, lose bool) {
 }
 
 // serve carries out the request of client i.
-func (w *world) serve(i int8, c *client) event {
+func (w *world) serve(i int8, c *client) input {
 	switch c.req.verb {
 	case create:
-		z := w.add(i, prefix(c.m.id, c.m.kind))
-		return event{signal: created, node: z.name, token: z.token, alone: w.n == 1}
+		z := w.add(i, prefix(c.m.id, c.m.mode))
+		return input{kind: created, node: z.name, token: z.token, onlyChild: w.n == 1}
 	case list:
 		c.lags = c.lags && !c.req.sync
 		var names []string
@@ -58,33 +58,33 @@ func (w *world) serve(i int8, c *client) event {
 			}
 		}
 		slices.Reverse(names) // a server's order is none
-		return event{signal: listed, names: names}
+		return input{kind: listed, names: names}
 	case replace:
 		reader := asRead(c.req.node)
 		k := w.find(c.req.node)
 		switch {
 		case w.find(reader) >= 0: // it was done, and the answer lost
 		case k < 0:
-			return event{signal: removed}
+			return input{kind: removed}
 		default:
 			w.delete(k)
 			w.zxid++
 			w.nodes[w.n] = znode{name: reader, owner: i, token: w.zxid}
 			w.n++
 		}
-		return event{signal: moved, node: reader}
+		return input{kind: replaced, node: reader}
 	default:
 		if k := w.find(c.req.node); k >= 0 {
 			w.delete(k)
 		}
-		return event{signal: removed}
+		return input{kind: removed}
 	}
 }
 
-// kind says what c's node is as far as it knows.
-func (c *client) kind() kind {
+// mode says what c's node is as far as it knows.
+func (c *client) mode() mode {
 	me, _ := parse(c.m.node)
-	return me.kind
+	return me.mode
 }
 
 func (w *world) add(owner int8, prefix string) znode {
@@ -116,10 +116,10 @@ func (w *world) delete(k int) {
 	}
 }
 
-// tell hands ev to the machine of c, and does what its driver does then.
-func (w *world) tell(c *client, ev event) {
+// tell hands in to the machine of c, and does what its driver does then.
+func (w *world) tell(c *client, in input) {
 	was, node := c.m.state, c.m.node
-	switch ev.signal {
+	switch in.kind {
 	case proof:
 		c.sure = true
 	case doubt:
@@ -130,12 +130,12 @@ func (w *world) tell(c *client, ev event) {
 		c.told = was == downgrading
 	case quit:
 		c.quit = true
-	case marked:
+	case revokeAsked:
 		c.warned = c.warned || was != downgrading
 	case refused:
 		c.orphan = was == leaving || was == looking
 	}
-	do := w.step(&c.m, ev)
+	do := w.step(&c.m, in)
 	switch do.verb {
 	case nothing:
 	case watch:
@@ -166,9 +166,9 @@ func (w *world) tell(c *client, ev event) {
 	}
 	switch {
 	case was == downgrading && c.m.state != was:
-		c.own, c.words, c.nword = asked, [8]signal{}, 0 // of the node that is there now
+		c.own, c.words, c.nword = asked, [8]kind{}, 0 // of the node that is there now
 	case was != held && c.m.state == held:
-		w.grant(c, ev)
+		w.grant(c, in)
 	}
 	if node == "" && c.m.node != "" {
 		c.own = asked
@@ -179,14 +179,14 @@ func (w *world) tell(c *client, ev event) {
 	// A request that is void may be carried out all the same. Of those only a
 	// create or a removal leaves a trace.
 	if c.phase != sent || !c.up || c.req.verb == list {
-		c.phase, c.req, c.reply = idle, op{}, event{}
+		c.phase, c.req, c.reply = idle, action{}, input{}
 	}
-	c.own, c.words, c.nword = off, [8]signal{}, 0
+	c.own, c.words, c.nword = off, [8]kind{}, 0
 	c.ahead, c.name, c.freed = off, "", false
 	c.up, c.lags, c.sure = true, false, false
 }
 
-func (c *client) push(s signal) {
+func (c *client) push(s kind) {
 	c.words[c.nword] = s
 	c.nword++
 }

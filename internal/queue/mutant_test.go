@@ -10,281 +10,281 @@ import (
 var mutants = []struct {
 	name  string
 	world rule
-	step  func(*machine, event) op
+	step  func(*machine, input) action
 }{
-	{"holds without proof", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, ev event) op {
+	{"holds without proof", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, in input) action {
 		m.proven = true
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"holds in doubt", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, ev event) op {
-		if ev.signal == doubt {
-			return op{}
+	{"holds in doubt", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, in input) action {
+		if in.kind == doubt {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"holds at the listing though not the only one", rule{n: 2}, func(m *machine, ev event) op {
-		if ev.signal == created {
-			ev.alone = true
+	{"holds at the listing though not the only one", rule{n: 2}, func(m *machine, in input) action {
+		if in.kind == created {
+			in.onlyChild = true
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"takes any freed node for the last", rule{n: 3, budget: budget{cancel: 1}}, func(m *machine, ev event) op {
-		m.sole = true
-		return m.step(ev)
+	{"takes any freed node for the last", rule{n: 3, budget: budget{cancel: 1}}, func(m *machine, in input) action {
+		m.lastBlocker = true
+		return m.step(in)
 	}},
-	{"overlooks who is ahead but behind as text", rule{n: 2}, func(m *machine, ev event) op {
-		if ev.signal == listed {
-			ev.names = slices.DeleteFunc(slices.Clone(ev.names), func(name string) bool { return name > m.node })
+	{"overlooks who is ahead but behind as text", rule{n: 2}, func(m *machine, in input) action {
+		if in.kind == listed {
+			in.names = slices.DeleteFunc(slices.Clone(in.names), func(name string) bool { return name > m.node })
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"follows the head", rule{n: 3}, func(m *machine, ev event) op {
-		do := m.step(ev)
+	{"follows the head", rule{n: 3}, func(m *machine, in input) action {
+		do := m.step(in)
 		if do.verb == watch {
-			do.node = line(ev.names)[0].name
+			do.node = inOrder(in.names)[0].name
 		}
 		return do
 	}},
-	{"follows its own node", rule{n: 2}, func(m *machine, ev event) op {
-		do := m.step(ev)
+	{"follows its own node", rule{n: 2}, func(m *machine, in input) action {
+		do := m.step(in)
 		if do.verb == watch {
 			do.node = m.node
 		}
 		return do
 	}},
-	{"takes an unknown create for none", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, ev event) op {
-		if ev.signal == unknown {
-			return op{verb: create}
+	{"takes an unknown create for none", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, in input) action {
+		if in.kind == unknown {
+			return action{verb: create}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"looks without a sync", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, ev event) op {
-		do := m.step(ev)
+	{"looks without a sync", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, in input) action {
+		do := m.step(in)
 		do.sync = false
 		return do
 	}},
-	{"looks for ever", rule{n: 1, budget: budget{loss: 1}}, func(m *machine, ev event) op {
-		do := m.step(ev)
+	{"looks for ever", rule{n: 1, budget: budget{loss: 1}}, func(m *machine, in input) action {
+		do := m.step(in)
 		if do.verb == create {
 			m.state = listing
-			return op{verb: list}
+			return action{verb: list}
 		}
 		return do
 	}},
-	{"drops a quit while a reply is due", rule{n: 2, budget: budget{cancel: 1}}, func(m *machine, ev event) op {
-		if ev.signal == quit && (m.state == creating || m.state == looking || m.state == listing) {
-			return op{}
+	{"drops a quit while a reply is due", rule{n: 2, budget: budget{cancel: 1}}, func(m *machine, in input) action {
+		if in.kind == quit && (m.state == creating || m.state == looking || m.state == listing) {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"drops a quit while looking", rule{n: 2, budget: budget{cancel: 1, loss: 1}}, func(m *machine, ev event) op {
-		if ev.signal == quit && m.state == looking {
-			return op{}
+	{"drops a quit while looking", rule{n: 2, budget: budget{cancel: 1, loss: 1}}, func(m *machine, in input) action {
+		if in.kind == quit && m.state == looking {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"ends on cancel and removes nothing", rule{n: 2, budget: budget{cancel: 1}}, func(m *machine, ev event) op {
-		if ev.signal == quit && m.state == waiting {
-			return m.finish(ev.err)
+	{"ends on cancel and removes nothing", rule{n: 2, budget: budget{cancel: 1}}, func(m *machine, in input) action {
+		if in.kind == quit && m.state == waiting {
+			return m.finish(in.err)
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"ends before the removal is known", rule{n: 2}, func(m *machine, ev event) op {
-		do := m.step(ev)
+	{"ends before the removal is known", rule{n: 2}, func(m *machine, in input) action {
+		do := m.step(in)
 		if do.verb == remove {
 			m.state = done
 		}
 		return do
 	}},
-	{"asks twice at once", rule{n: 2, budget: budget{cancel: 1}}, func(m *machine, ev event) op {
-		if ev.signal == quit && m.state == listing {
-			return m.leave(ev.err)
+	{"asks twice at once", rule{n: 2, budget: budget{cancel: 1}}, func(m *machine, in input) action {
+		if in.kind == quit && m.state == listing {
+			return m.leave(in.err)
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"leaves its node when refused a listing", rule{n: 2, budget: budget{refuse: 1}}, func(m *machine, ev event) op {
-		if ev.signal == refused && m.state == listing {
-			return m.finish(ev.err)
+	{"leaves its node when refused a listing", rule{n: 2, budget: budget{refuse: 1}}, func(m *machine, in input) action {
+		if in.kind == refused && m.state == listing {
+			return m.finish(in.err)
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"holds on when its node is gone", rule{n: 2, budget: budget{delete: 1}}, func(m *machine, ev event) op {
-		if ev.signal == gone && m.state == held {
-			return op{}
+	{"holds on when its node is gone", rule{n: 2, budget: budget{delete: 1}}, func(m *machine, in input) action {
+		if in.kind == gone && m.state == held {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"waits on when its node is gone", rule{n: 2, budget: budget{delete: 1}}, func(m *machine, ev event) op {
-		if ev.signal == gone && m.state == waiting {
-			return op{}
+	{"waits on when its node is gone", rule{n: 2, budget: budget{delete: 1}}, func(m *machine, in input) action {
+		if in.kind == gone && m.state == waiting {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"outlives its session", rule{n: 1, budget: budget{expire: 1}}, func(m *machine, ev event) op {
-		if ev.signal == expired && m.state == held {
-			return op{}
+	{"outlives its session", rule{n: 1, budget: budget{expire: 1}}, func(m *machine, in input) action {
+		if in.kind == expired && m.state == held {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"holds on when told to give way", rule{n: 1, budget: budget{mark: 1}}, func(m *machine, ev event) op {
-		if ev.signal == marked {
-			return op{}
+	{"holds on when told to give way", rule{n: 1, budget: budget{mark: 1}}, func(m *machine, in input) action {
+		if in.kind == revokeAsked {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"gives way before the owner does", rule{n: 1, budget: budget{mark: 1}}, func(m *machine, ev event) op {
-		if ev.signal == marked && m.state == held {
+	{"gives way before the owner does", rule{n: 1, budget: budget{mark: 1}}, func(m *machine, in input) action {
+		if in.kind == revokeAsked && m.state == held {
 			m.state = revoked
 			return m.finish(m.causes.revoked)
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"never lets go", rule{n: 1}, func(m *machine, ev event) op {
-		if ev.signal == quit && m.state == held {
+	{"never lets go", rule{n: 1}, func(m *machine, in input) action {
+		if in.kind == quit && m.state == held {
 			m.state = confirming
-			return op{}
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"sleeps on", rule{n: 2}, func(m *machine, ev event) op {
-		if ev.signal == freed {
-			return op{}
+	{"sleeps on", rule{n: 2}, func(m *machine, in input) action {
+		if in.kind == blockerGone {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"waits though it was only to try", rule{n: 2, try: 1}, func(m *machine, ev event) op {
+	{"waits though it was only to try", rule{n: 2, try: 1}, func(m *machine, in input) action {
 		m.try = false
-		do := m.step(ev)
+		do := m.step(in)
 		m.try = true
 		return do
 	}},
-	{"trusts numbers given twice", rule{n: 3, first: 1<<31 - 2}, func(m *machine, ev event) op {
-		if ev.signal != listed {
-			return m.step(ev)
+	{"trusts numbers given twice", rule{n: 3, first: 1<<31 - 2}, func(m *machine, in input) action {
+		if in.kind != listed {
+			return m.step(in)
 		}
 		// Without the others of its number, and with its own in order.
 		own := m.node[len(m.node)-10:]
 		if own != "2147483647" {
-			return m.step(ev)
+			return m.step(in)
 		}
 		m.state = confirming
-		for _, c := range line(ev.names) {
+		for _, c := range inOrder(in.names) {
 			if c.number < 1<<31-1 {
 				m.state = waiting
-				return op{verb: watch, node: c.name}
+				return action{verb: watch, node: c.name}
 			}
 		}
-		return m.head()
+		return m.atHead()
 	}},
-	{"reads beside a writer who holds", rule{n: 2, kinds: "rw"}, func(m *machine, ev event) op {
-		if ev.signal == listed && m.kind == read {
-			ev.names = slices.DeleteFunc(slices.Clone(ev.names), func(name string) bool { return !Reads(name) })
+	{"reads beside a writer who holds", rule{n: 2, kinds: "rw"}, func(m *machine, in input) action {
+		if in.kind == listed && m.mode == read {
+			in.names = slices.DeleteFunc(slices.Clone(in.names), func(name string) bool { return !Reads(name) })
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"reads though a writer waits before it", rule{n: 3, kinds: "rrw"}, func(m *machine, ev event) op {
-		if ev.signal == listed && m.kind == read && Reads(line(ev.names)[0].name) {
-			return m.head() // with the other readers
+	{"reads though a writer waits before it", rule{n: 3, kinds: "rrw"}, func(m *machine, in input) action {
+		if in.kind == listed && m.mode == read && Reads(inOrder(in.names)[0].name) {
+			return m.atHead() // with the other readers
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"waits for a writer behind it", rule{n: 3, kinds: "rrw"}, func(m *machine, ev event) op {
-		do := m.step(ev)
-		if ev.signal == listed && m.kind == read && do.verb == nothing {
-			for _, c := range line(ev.names) {
-				if c.kind == write {
+	{"waits for a writer behind it", rule{n: 3, kinds: "rrw"}, func(m *machine, in input) action {
+		do := m.step(in)
+		if in.kind == listed && m.mode == read && do.verb == nothing {
+			for _, c := range inOrder(in.names) {
+				if c.mode == write {
 					m.state = waiting
-					return op{verb: watch, node: c.name}
+					return action{verb: watch, node: c.name}
 				}
 			}
 		}
 		return do
 	}},
-	{"waits for a reader though it reads", rule{n: 2, kinds: "rr"}, func(m *machine, ev event) op {
-		if ev.signal == listed && m.kind == read {
-			if first := line(ev.names)[0]; first.id != m.id {
+	{"waits for a reader though it reads", rule{n: 2, kinds: "rr"}, func(m *machine, in input) action {
+		if in.kind == listed && m.mode == read {
+			if first := inOrder(in.names)[0]; first.id != m.id {
 				m.state = waiting
-				return op{verb: watch, node: first.name}
+				return action{verb: watch, node: first.name}
 			}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"writes beside readers", rule{n: 2, kinds: "rw"}, func(m *machine, ev event) op {
-		if ev.signal == listed && m.kind == write {
-			ev.names = slices.DeleteFunc(slices.Clone(ev.names), Reads)
+	{"writes beside readers", rule{n: 2, kinds: "rw"}, func(m *machine, in input) action {
+		if in.kind == listed && m.mode == write {
+			in.names = slices.DeleteFunc(slices.Clone(in.names), Reads)
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"takes a writer that goes for gone", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, ev event) op {
-		m.sole = true
-		return m.step(ev)
+	{"takes a writer that goes for gone", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, in input) action {
+		m.lastBlocker = true
+		return m.step(in)
 	}},
-	{"takes its own downgrade for a loss", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, ev event) op {
-		if ev.signal == gone && m.state == downgrading {
+	{"takes its own downgrade for a loss", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, in input) action {
+		if in.kind == gone && m.state == downgrading {
 			return m.finish(m.causes.deleted)
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"takes word of its node for the answer to a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, delete: 1}}, func(m *machine, ev event) op {
-		if ev.signal == gone && m.state == downgrading {
-			ev = event{signal: moved, node: asRead(m.node)}
+	{"takes word of its node for the answer to a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, delete: 1}}, func(m *machine, in input) action {
+		if in.kind == gone && m.state == downgrading {
+			in = input{kind: replaced, node: asRead(m.node)}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"thinks it is what it was", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, ev event) op {
-		if ev.signal == moved {
-			ev.node = m.node
+	{"thinks it is what it was", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, in input) action {
+		if in.kind == replaced {
+			in.node = m.node
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"thinks a downgrade done that was refused", rule{n: 1, kinds: "w", budget: budget{share: 1, refuse: 1}}, func(m *machine, ev event) op {
-		if ev.signal == refused && m.state == downgrading {
-			ev = event{signal: moved, node: asRead(m.node)}
+	{"thinks a downgrade done that was refused", rule{n: 1, kinds: "w", budget: budget{share: 1, refuse: 1}}, func(m *machine, in input) action {
+		if in.kind == refused && m.state == downgrading {
+			in = input{kind: replaced, node: asRead(m.node)}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"holds on though there was nothing to downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, delete: 1}}, func(m *machine, ev event) op {
-		if ev.signal == removed && m.state == downgrading {
-			return m.settle()
+	{"holds on though there was nothing to downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, delete: 1}}, func(m *machine, in input) action {
+		if in.kind == removed && m.state == downgrading {
+			return m.afterDowngrade()
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"forgets a release during a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, ev event) op {
-		if ev.signal == quit && m.state == downgrading {
-			return op{}
+	{"forgets a release during a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, in input) action {
+		if in.kind == quit && m.state == downgrading {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"ends at a release during a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, ev event) op {
-		if ev.signal == quit && m.state == downgrading {
-			return m.finish(ev.err)
+	{"ends at a release during a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1}}, func(m *machine, in input) action {
+		if in.kind == quit && m.state == downgrading {
+			return m.finish(in.err)
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"outlives its session in a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, expire: 1}}, func(m *machine, ev event) op {
-		if ev.signal == expired && m.state == downgrading {
-			return op{}
+	{"outlives its session in a downgrade", rule{n: 1, kinds: "w", budget: budget{share: 1, expire: 1}}, func(m *machine, in input) action {
+		if in.kind == expired && m.state == downgrading {
+			return action{}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"loses its place at a downgrade", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, ev event) op {
-		if ev.signal == share && m.state == held {
-			m.kind = read
+	{"loses its place at a downgrade", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, in input) action {
+		if in.kind == downgradeAsked && m.state == held {
+			m.mode = read
 			m.state = held
-			return op{verb: create} // at the end of the queue
+			return action{verb: create} // at the end of the queue
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
-	{"lets go before it takes", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, ev event) op {
-		if ev.signal == share && m.state == held {
+	{"lets go before it takes", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, in input) action {
+		if in.kind == downgradeAsked && m.state == held {
 			m.state = downgrading
-			return op{verb: remove, node: m.node}
+			return action{verb: remove, node: m.node}
 		}
-		if ev.signal == removed && m.state == downgrading {
-			m.state, m.kind, m.node = creating, read, ""
-			return op{verb: create}
+		if in.kind == removed && m.state == downgrading {
+			m.state, m.mode, m.node = creating, read, ""
+			return action{verb: create}
 		}
-		return m.step(ev)
+		return m.step(in)
 	}},
 }
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// A kind says what a contender asks for.
-type kind uint8
+// A mode says what a contender asks for.
+type mode uint8
 
 const (
-	lock  kind = iota // to be alone; stays what it is until it leaves
+	lock  mode = iota // to be alone; stays what it is until it leaves
 	write             // to be alone; may be replaced in place by a read of the same number
 	read              // to share with other readers
 )
@@ -21,14 +21,14 @@ const (
 // blocks reports whether a contender must wait for one that is ahead of it. One
 // behind it is never waited for: two that waited for each other would wait for
 // ever.
-func blocks(ahead, me kind) bool { return ahead != read || me != read }
+func blocks(ahead, me mode) bool { return ahead != read || me != read }
 
-// marks are the texts that stand before the number in a contender's name, by
+// infixes are the texts that stand before the number in a contender's name, by
 // whoever made it. The first three are Curator's and ours, one for each kind
 // in its order; go-zookeeper has the first, kazoo the last two.
-var marks = []struct {
+var infixes = []struct {
 	text string
-	kind kind
+	mode mode
 }{
 	{"-lock-", lock},
 	{"-__WRIT__", write},
@@ -41,7 +41,7 @@ var marks = []struct {
 type contender struct {
 	name   string
 	id     string // marks its maker; unique
-	kind   kind
+	mode   mode
 	number int32 // the place: the lowest is the head
 }
 
@@ -57,7 +57,7 @@ func newID() string {
 
 // prefix returns the name under which contender id of kind k is created; the
 // server appends the number.
-func prefix(id string, k kind) string { return "_c_" + id + marks[k].text }
+func prefix(id string, k mode) string { return "_c_" + id + infixes[k].text }
 
 // asRead returns the name of the read that takes the place of the write named.
 func asRead(name string) string {
@@ -69,20 +69,20 @@ func asRead(name string) string {
 // who read.
 func Reads(name string) bool {
 	c, ok := parse(name)
-	return ok && c.kind == read
+	return ok && c.mode == read
 }
 
 // parse reads a child's name. It reports false for a child that is no
 // contender. What stands before the mark is not looked into: the other
 // clients do not either, and to overlook a contender is to hold beside it.
 func parse(name string) (contender, bool) {
-	for _, m := range marks {
+	for _, m := range infixes {
 		at := strings.LastIndex(name, m.text)
 		if at < 0 {
 			continue
 		}
 		if n, ok := number(name[at+len(m.text):]); ok {
-			return contender{name, strings.TrimPrefix(name[:at], "_c_"), m.kind, n}, true
+			return contender{name, strings.TrimPrefix(name[:at], "_c_"), m.mode, n}, true
 		}
 	}
 	return contender{}, false
@@ -96,10 +96,10 @@ func number(s string) (int32, bool) {
 	return int32(n), err == nil && s == fmt.Sprintf("%010d", n)
 }
 
-// line returns the contenders among the children of a lock directory in the
+// inOrder returns the contenders among the children of a lock directory in the
 // order of the queue, head first. The order is by number, never by string: a
 // negative number and a foreign prefix sort wrongly as text.
-func line(children []string) []contender {
+func inOrder(children []string) []contender {
 	var line []contender
 	for _, name := range children {
 		if c, ok := parse(name); ok {
@@ -116,7 +116,7 @@ func line(children []string) []contender {
 func blockers(line []contender, i int) []contender {
 	var all []contender
 	for _, c := range line[:i] {
-		if blocks(c.kind, line[i].kind) {
+		if blocks(c.mode, line[i].mode) {
 			all = append(all, c)
 		}
 	}

@@ -20,10 +20,10 @@ const maxMakes = 8
 // which makes the answer tell how many children there are and the id of the
 // transaction: so a lock that is free costs one request. It also means that the
 // directory's data belong to the queue.
-func (d *driver) create() event {
+func (d *driver) create() input {
 	dir := d.c.FullPath(d.Dir)
 	node := &zk.CreateRequest{
-		Path:  dir + "/" + prefix(d.m.id, d.m.kind),
+		Path:  dir + "/" + prefix(d.m.id, d.m.mode),
 		Data:  []byte(d.Label),
 		Acl:   d.c.ACL(),
 		Flags: zk.FlagEphemeral | zk.FlagSequence,
@@ -35,36 +35,36 @@ func (d *driver) create() event {
 		})
 		switch {
 		case err == nil && len(ops) == 1:
-			return event{signal: created, node: path.Base(res[0].String)}
+			return input{kind: created, node: path.Base(res[0].String)}
 		case err == nil:
 			stat := res[1].Stat
-			return event{signal: created, node: path.Base(res[0].String), token: stat.Mzxid, alone: stat.NumChildren == 1}
+			return input{kind: created, node: path.Base(res[0].String), token: stat.Mzxid, onlyChild: stat.NumChildren == 1}
 		case errors.Is(err, zk.ErrNoNode):
 			if err := d.s.MakeDir(context.Background(), dir); err != nil {
-				return event{signal: refused, err: err}
+				return input{kind: refused, err: err}
 			}
 		case errors.Is(err, zk.ErrNoAuth) && len(ops) == 2 && len(res) == 2 && res[0].Error == nil:
 			ops = ops[:1] // we may create here, but not write; then the listing will tell
 		case coord.Refused(err):
-			return event{signal: refused, err: err}
+			return input{kind: refused, err: err}
 		default:
-			return event{signal: unknown}
+			return input{kind: unknown}
 		}
 	}
-	return event{signal: refused, err: fmt.Errorf("%w: the directory is removed as soon as it is made", zk.ErrNoNode)}
+	return input{kind: refused, err: fmt.Errorf("%w: the directory is removed as soon as it is made", zk.ErrNoNode)}
 }
 
 // list reads who is in the queue. A try has it read again as long as nobody
 // blocks it but what its own client is about to remove.
-func (d *driver) list(sync bool) event {
+func (d *driver) list(sync bool) input {
 	for {
 		ours := Stakes(d.c, d.Dir) // before the reading: what is over by then is not read any more
 		names, err := children(context.Background(), d.s, d.c.FullPath(d.Dir), sync)
 		if err != nil {
-			return event{signal: refused, err: err}
+			return input{kind: refused, err: err}
 		}
 		if !d.Try || !d.yielded(names, ours) {
-			return event{signal: listed, names: names}
+			return input{kind: listed, names: names}
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (d *driver) list(sync bool) event {
 // yielded waits until one of ours that blocks us is over, and reports whether one
 // is. It waits for none if others block us too.
 func (d *driver) yielded(names []string, ours []*Stake) bool {
-	line := line(names)
+	line := inOrder(names)
 	me := slices.IndexFunc(line, func(c contender) bool { return c.id == d.m.id })
 	if me < 0 {
 		return false
@@ -108,15 +108,15 @@ func children(ctx context.Context, s *coord.Session, dir string, sync bool) ([]s
 
 // remove deletes our node. That it is not there any more is as good: its name
 // was never given to another.
-func (d *driver) remove(node string) event {
+func (d *driver) remove(node string) input {
 	_, err := coord.Retry(context.Background(), d.s, func(conn *zk.Conn) (struct{}, error) {
 		return struct{}{}, conn.Delete(d.c.FullPath(d.Dir+"/"+node), -1)
 	})
 	if err == nil || errors.Is(err, zk.ErrNoNode) {
-		return event{signal: removed}
+		return input{kind: removed}
 	}
 	if coord.Refused(err) {
 		d.k.Leftover(err)
 	}
-	return event{signal: refused, err: err}
+	return input{kind: refused, err: err}
 }

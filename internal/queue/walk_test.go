@@ -28,12 +28,12 @@ type rule struct {
 	deep    bool   // too large for every day
 }
 
-// kind returns the kind of contender i.
-func (r *rule) kind(i int) kind {
+// mode returns the mode of contender i.
+func (r *rule) mode(i int) mode {
 	if r.kinds == "" {
 		return lock
 	}
-	return map[byte]kind{'r': read, 'w': write}[r.kinds[i]]
+	return map[byte]mode{'r': read, 'w': write}[r.kinds[i]]
 }
 
 var rules = []rule{
@@ -118,7 +118,7 @@ func TestWalk(t *testing.T) {
 
 // walk visits every state of r breadth first, each once, and returns how many
 // there are, or the shortest way to a fault.
-func walk(r rule, step func(*machine, event) op) (states int, fault string) {
+func walk(r rule, step func(*machine, input) action) (states int, fault string) {
 	type origin struct {
 		parent int32
 		act    act
@@ -179,23 +179,23 @@ func walk(r rule, step func(*machine, event) op) (states int, fault string) {
 	return len(origins), ""
 }
 
-// grant looks at the moment in which ev made c the holder.
-func (w *world) grant(c *client, ev event) {
+// grant looks at the moment in which in made c the holder.
+func (w *world) grant(c *client, in input) {
 	switch k := w.find(c.m.node); {
 	case c.quit || c.warned:
 		w.fault = "granted to one who had given up"
-	case !c.sure && ev.signal != created:
+	case !c.sure && in.kind != created:
 		w.fault = "granted without proof since the last doubt"
 	case k < 0: // removed by an operator, and not heard of yet
 	case c.m.token != w.nodes[k].token:
 		w.fault = "token is not that of the node"
-	case c.m.token <= w.written, c.kind() != read && c.m.token <= w.granted:
+	case c.m.token <= w.written, c.mode() != read && c.m.token <= w.granted:
 		w.fault = "token is not above the last"
 	case w.overtaken(w.nodes[k]):
 		w.fault = "granted before one who blocks it"
 	default:
 		w.granted = max(w.granted, c.m.token)
-		if c.kind() != read {
+		if c.mode() != read {
 			w.written = c.m.token
 		}
 	}
@@ -206,7 +206,7 @@ func (w *world) overtaken(me znode) bool {
 	mine, _ := parse(me.name)
 	return slices.ContainsFunc(w.nodes[:w.n], func(z znode) bool {
 		c, _ := parse(z.name)
-		return c.number < mine.number && blocks(c.kind, mine.kind)
+		return c.number < mine.number && blocks(c.mode, mine.mode)
 	})
 }
 
@@ -224,7 +224,7 @@ func (w *world) wrong() string {
 		// first; until then nothing can keep it from being the second.
 		if holds && (exists || c.told || c.over) {
 			holders++
-			if lowers || c.kind() == read {
+			if lowers || c.mode() == read {
 				readers++
 			}
 		}
@@ -249,7 +249,7 @@ func (w *world) wrong() string {
 		}
 		for j := range i {
 			d := &w.clients[j]
-			if c.m.state == waiting && d.m.state == waiting && (c.m.kind != read || d.m.kind != read) && c.name != "" && c.name == d.name && exists && w.find(d.m.node) >= 0 {
+			if c.m.state == waiting && d.m.state == waiting && (c.m.mode != read || d.m.mode != read) && c.name != "" && c.name == d.name && exists && w.find(d.m.node) >= 0 {
 				return "two wait for one node"
 			}
 		}
@@ -262,7 +262,7 @@ func (w *world) wrong() string {
 func mayWaitFor(me, other string) bool {
 	m, _ := parse(me)
 	o, ok := parse(other)
-	return ok && o.number < m.number && blocks(o.kind, m.kind)
+	return ok && o.number < m.number && blocks(o.mode, m.mode)
 }
 
 // stuck says what should still happen in w, in which nothing can.
@@ -307,14 +307,14 @@ func (w *world) key(b []byte, names map[string]byte) []byte {
 		c := &w.clients[i]
 		m := &c.m
 		b = append(b, byte(m.state), name(m.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
-			flags(m.proven, m.sole, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
+			flags(m.proven, m.lastBlocker, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
 			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync),
 			byte(c.phase), byte(c.req.verb), name(c.req.node), byte(c.own), byte(c.ahead), name(c.name), byte(c.token), byte(c.asks), byte(c.nword))
 		for _, s := range c.words[:c.nword] {
 			b = append(b, byte(s))
 		}
 		r := &c.reply
-		b = append(b, byte(r.signal), name(r.node), byte(r.token), flags(r.alone, r.err != nil), byte(len(r.names)))
+		b = append(b, byte(r.kind), name(r.node), byte(r.token), flags(r.onlyChild, r.err != nil), byte(len(r.names)))
 		for _, s := range r.names {
 			b = append(b, name(s))
 		}

@@ -6,16 +6,16 @@ import (
 	"slices"
 
 	"github.com/zkcoord/zkcoord/coord"
-	events "github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/event"
 	watches "github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // Watch follows who is in the queue of dir until ctx ends, as what face makes of
 // it. While the connection is down the stream says nothing new.
-func Watch[T any](ctx context.Context, c *coord.Client, op, dir string, face func([]Place) T) *events.Stream[T] {
-	out, p := events.NewStream[T]()
+func Watch[T any](ctx context.Context, c *coord.Client, op, dir string, face func([]Place) T) *event.Stream[T] {
+	out, p := event.NewStream[T]()
 	end := func(err error) { p.Close(&coord.Error{Op: op, Path: dir, Err: err}) }
-	if err := (Wish{Dir: dir}).check(); err != nil {
+	if err := (Entry{Dir: dir}).check(); err != nil {
 		end(err)
 		return out
 	}
@@ -54,7 +54,7 @@ type watcher struct {
 // run publishes each new list of who is in the queue, until ctx ends, and returns
 // why it ended.
 func (w *watcher) run(ctx context.Context) error {
-	w.bundle.Add(w.dir, events.Children, false)
+	w.bundle.Add(w.dir, event.Children, false)
 	var last []Place
 	for first := true; ; {
 		select {
@@ -79,11 +79,11 @@ func (w *watcher) run(ctx context.Context) error {
 // take notes n. It returns an error only if that is the end.
 func (w *watcher) take(ctx context.Context, n watches.Change) error {
 	switch {
-	case n.Kind == events.Children && n.Err != nil:
+	case n.Kind == event.Children && n.Err != nil:
 		return errors.Unwrap(n.Err)
 	case n.Err != nil || n.Suspended:
 		return nil
-	case n.Kind == events.Data:
+	case n.Kind == event.Data:
 		i := slices.IndexFunc(w.all, func(p Place) bool { return coord.Child(w.dir, p.Node) == n.Path })
 		if i >= 0 && n.Exists { // else a listing will tell
 			w.all[i].show(n.Data)
@@ -114,12 +114,12 @@ func (w *watcher) follow() {
 		}
 		held[p.Node] = true
 		if !w.held[p.Node] {
-			w.bundle.Add(coord.Child(w.dir, p.Node), events.Data, true)
+			w.bundle.Add(coord.Child(w.dir, p.Node), event.Data, true)
 		}
 	}
 	for node := range w.held {
 		if !held[node] {
-			w.bundle.Drop(coord.Child(w.dir, node), events.Data)
+			w.bundle.Drop(coord.Child(w.dir, node), event.Data)
 		}
 	}
 	w.held = held

@@ -4,33 +4,33 @@ import (
 	"context"
 	"slices"
 
-	events "github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/event"
 )
 
-// A followed is a znode followed until the driver needs it no more.
-type followed struct {
-	*events.Stream[events.Snapshot]
+// A watchedNode is a znode watchedNode until the driver needs it no more.
+type watchedNode struct {
+	*event.Stream[event.Snapshot]
 	stop context.CancelFunc
 	over bool   // its end has been noticed
 	node string // the znode
 	dir  bool   // it is the directory that is followed
 }
 
-func (d *driver) follow(node string) *followed {
+func (d *driver) watch(node string) *watchedNode {
 	ctx, stop := context.WithCancel(context.Background())
-	return &followed{d.c.Follow(ctx, d.Dir+"/"+node), stop, false, node, false}
+	return &watchedNode{d.c.Follow(ctx, d.Dir+"/"+node), stop, false, node, false}
 }
 
-// seek follows the directory for the sake of a node that we may not read. Newer
+// watchDir follows the directory for the sake of a node that we may not read. Newer
 // servers keep to themselves what becomes of such a node. It costs a listing at
 // every change of the queue, as long as that node is the one before ours.
-func (d *driver) seek(node string) *followed {
+func (d *driver) watchDir(node string) *watchedNode {
 	ctx, stop := context.WithCancel(context.Background())
-	return &followed{d.c.Watch(ctx, d.Dir, events.Children), stop, false, node, true}
+	return &watchedNode{d.c.Watch(ctx, d.Dir, event.Children), stop, false, node, true}
 }
 
 // gone reports whether snap says that the znode is there no more.
-func (f *followed) gone(snap events.Snapshot) bool {
+func (f *watchedNode) gone(snap event.Snapshot) bool {
 	if !f.dir {
 		return !snap.Exists
 	}
@@ -38,21 +38,21 @@ func (f *followed) gone(snap events.Snapshot) bool {
 }
 
 // updates and done return channels of f, nil if there is no f.
-func (f *followed) updates() <-chan events.Snapshot {
+func (f *watchedNode) updates() <-chan event.Snapshot {
 	if f == nil {
 		return nil
 	}
 	return f.Updates()
 }
 
-func (f *followed) done() <-chan struct{} {
+func (f *watchedNode) done() <-chan struct{} {
 	if f == nil || f.over {
 		return nil
 	}
 	return f.Done()
 }
 
-func (f *followed) end() {
+func (f *watchedNode) end() {
 	if f != nil {
 		f.stop()
 	}

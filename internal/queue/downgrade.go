@@ -10,15 +10,15 @@ import (
 )
 
 // EnterRead is like [Enter] for a contender that shares with others who read.
-func EnterRead(ctx context.Context, c *coord.Client, w Wish) *coord.Hold {
-	w.kind = read
+func EnterRead(ctx context.Context, c *coord.Client, w Entry) *coord.Hold {
+	w.mode = read
 	return enter(ctx, c, w, nil)
 }
 
 // EnterWrite is like [Enter] for a contender that may become one who reads. The
 // function returned, for when it holds, makes it so; see [Downgrade].
-func EnterWrite(ctx context.Context, c *coord.Client, w Wish) (*coord.Hold, Downgrade) {
-	w.kind = write
+func EnterWrite(ctx context.Context, c *coord.Client, w Entry) (*coord.Hold, Downgrade) {
+	w.mode = write
 	downgrades := make(chan chan<- error)
 	h := enter(ctx, c, w, downgrades)
 	return h, func(ctx context.Context) error {
@@ -51,37 +51,37 @@ func EnterWrite(ctx context.Context, c *coord.Client, w Wish) (*coord.Hold, Down
 // soon as the ensemble can be reached.
 type Downgrade func(ctx context.Context) error
 
-// want takes note of one who wants a downgrade, and reports whether it is to be
+// requestDowngrade takes note of one who wants a downgrade, and reports whether it is to be
 // begun.
-func (d *driver) want(back chan<- error) bool {
+func (d *driver) requestDowngrade(back chan<- error) bool {
 	switch {
 	case d.m.state == held && Reads(d.m.node):
 		back <- nil
 	case d.m.state == held:
-		d.eager = append(d.eager, back)
+		d.awaitingDowngrade = append(d.awaitingDowngrade, back)
 		return true
 	case d.m.state == downgrading:
-		d.eager = append(d.eager, back)
+		d.awaitingDowngrade = append(d.awaitingDowngrade, back)
 	}
 	return false // if it is not held any more the Hold is over, which is the answer
 }
 
-// answer tells those who wait for a downgrade what ev, which has been taken
+// answerDowngrades tells those who wait for a downgrade what in, which has been taken
 // note of, says of it.
-func (d *driver) answer(ev event) {
+func (d *driver) answerDowngrades(in input) {
 	if d.m.state != held {
 		return // not known yet, or else the Hold is over, which is the answer
 	}
-	for _, back := range d.eager {
-		back <- ev.err
+	for _, back := range d.awaitingDowngrade {
+		back <- in.err
 	}
-	d.eager = nil
+	d.awaitingDowngrade = nil
 }
 
 // replace puts a read in the place of node, in one transaction: so nobody who
 // waits for the place comes in between. When it is done a second time it finds
 // the read there, or us gone.
-func (d *driver) replace(node string) event {
+func (d *driver) replace(node string) input {
 	dir := d.c.FullPath(d.Dir)
 	reader := asRead(node)
 	ops := []any{
@@ -98,9 +98,9 @@ func (d *driver) replace(node string) event {
 	})
 	switch {
 	case err == nil, errors.Is(err, zk.ErrNodeExists):
-		return event{signal: moved, node: reader}
+		return input{kind: replaced, node: reader}
 	case errors.Is(err, zk.ErrNoNode):
-		return event{signal: removed}
+		return input{kind: removed}
 	}
-	return event{signal: refused, err: err}
+	return input{kind: refused, err: err}
 }

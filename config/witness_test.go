@@ -20,10 +20,10 @@ import (
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
 
-// Without marks a transaction whose answer is lost is not repeated on the ground
+// Without witnesses a transaction whose answer is lost is not repeated on the ground
 // that a key it creates is not there: another may have removed that since, and what
 // others have stored is not overwritten. The outcome is unknown. (R60.)
-func TestWithoutMarksNothingIsRepeated(t *testing.T) {
+func TestWithoutWitnessesNothingIsRepeated(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		meddle func(w *world) // when the answer is lost
@@ -51,7 +51,7 @@ func TestWithoutMarksNothingIsRepeated(t *testing.T) {
 					}
 					return coordtest.Pass
 				})
-				err = config.Publish(bg, w.c, "/p", map[string]int{"a": 1, "b": 1}, encodeNumber)
+				err = config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"a": 1, "b": 1})
 				w.wants(err, "publish", "/p", config.ErrUnknown)
 				if got := [2]string{w.get("/p/a"), w.get("/p/b")}; got != x.want || multis != 1 {
 					t.Errorf("stored %q after %d transactions, want %q", got, multis, x.want)
@@ -109,12 +109,12 @@ func (w *world) bent(code int32, ops ...uint32) *coord.Client {
 	return c
 }
 
-// On a server that does not know containers marks are ephemeral, and good for lost
+// On a server that does not know containers witnesses are ephemeral, and good for lost
 // answers all the same. When the client is closed, or a session over, none is left.
-func TestMarksWithoutContainers(t *testing.T) {
+func TestWitnessesWithoutContainers(t *testing.T) {
 	bubble(t, func(w *world) {
 		c := w.bent(codeUnimplemented, opCreateContainer)
-		marks := func() []string {
+		witnesses := func() []string {
 			t.Helper()
 			names, _, err := w.op.Children("/_zkcoord")
 			w.must(err)
@@ -129,14 +129,14 @@ func TestMarksWithoutContainers(t *testing.T) {
 					t.Errorf("returned %d, %v; stored %s, want %d", n, err, w.get("/n"), want)
 				}
 			}
-			if len(marks()) == 0 {
-				t.Error("there are no marks")
+			if len(witnesses()) == 0 {
+				t.Error("there are no witnesses")
 			}
 			old := c.Session()
-			for _, name := range marks() {
+			for _, name := range witnesses() {
 				_, stat, err := w.op.Get("/_zkcoord/" + name)
 				if w.must(err); stat.EphemeralOwner != old.ID() || stat.NumChildren > 0 {
-					t.Errorf("a mark is %+v", stat)
+					t.Errorf("a witness is %+v", stat)
 				}
 			}
 			w.Expire(old.ID())
@@ -145,7 +145,7 @@ func TestMarksWithoutContainers(t *testing.T) {
 		_, err := add(bg, c, "/n")
 		w.must(err)
 		w.must(c.Close())
-		if left := marks(); len(left) > 0 {
+		if left := witnesses(); len(left) > 0 {
 			t.Errorf("left %q\n%s", left, w.Tree())
 		}
 	})
@@ -207,7 +207,7 @@ func (s turnstile) Write(b []byte) (int, error) {
 	return s.Conn.Write(b)
 }
 
-// What encode returns may be overwritten as soon as Modify has returned, also when
+// What encode returns may be overwritten as soon as Modify has returned, even if
 // that is because ctx has ended, and the request is still to be sent.
 func TestEncodeMayReuseItsBuffer(t *testing.T) {
 	bubble(t, func(w *world) {
@@ -219,13 +219,13 @@ func TestEncodeMayReuseItsBuffer(t *testing.T) {
 		var buf []byte
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
-		_, err = config.Modify(ctx, c, "/n", number, func(n int) ([]byte, error) {
+		_, err = config.New(c, "/n", config.Codec[int]{Decode: number, Encode: func(n int) ([]byte, error) {
 			turn <- struct{}{}
 			before.Go(func() { _, _, _ = c.Conn().Exists("/") })
 			synctest.Wait() // the next request will be put into a frame behind this one, and not yet
 			buf = strconv.AppendInt(nil, int64(n), 10)
 			return buf, nil
-		}, increment)
+		}}).Modify(ctx, increment)
 		w.wants(err, "modify", "/n", config.ErrUnknown)
 		buf[0] = '9'
 		<-turn

@@ -1,0 +1,196 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/config"
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+)
+
+// readings are what Tree.Read must do. In each the name says what is guaranteed.
+var readings = []struct {
+	name string
+	run  func(w *world, tree *config.Tree[int])
+}{
+	{"it returns all keys as they are now, and what is wrong with each", func(w *world, tree *config.Tree[int]) {
+		w.must(w.numbers(map[string]int{"a": 1, "db/port": 2, "db/host": 3}))
+		w.set("/app/db/host", "ada")
+		_, err := w.op.Create("/app/secret", []byte("7"), 0, zk.DigestACL(zk.PermAll, "some", "one"))
+		w.must(err)
+		now, err := tree.Read(bg)
+		w.must(err)
+		if got := sayKeys(now); got != "a=1 db/host=0(bad) db/port=2 secret=0(unreadable)" {
+			w.Errorf("got %q", got)
+		}
+		w.wants(now.Keys["db/host"].Err, "read", "/app/db/host", nil, "decode")
+		w.wants(now.Keys["secret"].Err, "read", "/app/secret", zk.ErrNoAuth)
+		_, stat, err := w.op.Get("/app/a")
+		w.must(err)
+		if u := now.Keys["a"]; u.Mzxid != stat.Mzxid || !u.Modified.Equal(time.UnixMilli(stat.Mtime)) || !u.Read.Equal(time.Now()) {
+			w.Errorf("a is %+v, %+v", u, stat)
+		}
+	}},
+	{"a path that is not there has no keys", func(w *world, tree *config.Tree[int]) {
+		now, err := tree.Read(bg)
+		if w.must(err); len(now.Keys) > 0 || now.Suspended {
+			w.Errorf("got %+v", now)
+		}
+	}},
+	{"its server catches up first; what a stream follows is not read again", func(w *world, tree *config.Tree[int]) {
+		w.must(w.numbers(map[string]int{"a": 1, "b": 2}))
+		var requests []string
+		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.N > 0 {
+				requests = append(requests, f.Op)
+			}
+			return coordtest.Pass
+		})
+		_, err := tree.Read(bg)
+		w.must(err)
+		if len(requests) != 6 || requests[0] != "sync" { // and the children of three, and the data of two
+			w.Errorf("requests %q", requests)
+		}
+		tree.Watch(bg)
+		w.set("/app/a", "3")
+		time.Sleep(time.Second) // of the bubble
+		requests = nil
+		now, err := tree.Read(bg)
+		if w.must(err); !slices.Equal(requests, []string{"sync"}) || sayKeys(now) != "a=3 b=2" {
+			w.Errorf("requests %q, got %q", requests, sayKeys(now))
+		}
+	}},
+	{"what was stored before the call is in it, whoever has stored it", func(w *world, tree *config.Tree[int]) {
+		other, _ := w.dial(nil)
+		theirs := config.NewTree(other, "/app", numbers)
+		tree.Watch(bg)
+		for i := range 50 {
+			w.must(theirs.Publish(bg, map[string]int{"a": i, fmt.Sprint("k", i%3): i}, fmt.Sprint("k", (i+1)%3)))
+			now, err := tree.Read(bg)
+			w.must(err)
+			_, gone := now.Keys[fmt.Sprint("k", (i+1)%3)]
+			if now.Keys["a"].Value != i || now.Keys[fmt.Sprint("k", i%3)].Value != i || gone {
+				w.Errorf("after publication %d: %s", i, sayKeys(now))
+			}
+		}
+	}},
+	{"it waits for a connection, across sessions, as long as ctx allows (R61)", func(w *world, tree *config.Tree[int]) {
+		w.must(w.numbers(map[string]int{"a": 1}))
+		heal := w.link.Stall(coordtest.Both)
+		cause := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(bg, time.Second, cause)
+		defer cancel()
+		began := time.Now()
+		_, err := tree.Read(ctx)
+		w.wants(err, "read", "/app", cause)
+		if d := time.Since(began); d != time.Second {
+			w.Errorf("after %v", d)
+		}
+		time.AfterFunc(2*T, heal)
+		now, err := tree.Read(bg)
+		if w.must(err); sayKeys(now) != "a=1" {
+			w.Errorf("got %q", sayKeys(now))
+		}
+		w.must(w.c.Close())
+		_, err = tree.Read(bg)
+		w.wants(err, "read", "/app", coord.ErrClosed)
+	}},
+	{"ctx ends it while what is below is read", func(w *world, tree *config.Tree[int]) {
+		w.must(w.numbers(map[string]int{"a": 1}))
+		cause := errors.New("enough")
+		ctx, heal := w.giveUp(cause, "getData", coordtest.ToClient)
+		_, err := tree.Read(ctx)
+		w.wants(err, "read", "/app", cause)
+		heal()
+	}},
+	{"what cannot be right is refused at once, and what may not be listed", func(w *world, _ *config.Tree[int]) {
+		_, err := w.op.Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
+		w.must(err)
+		_, err = config.NewTree(w.c, "/secret", numbers).Read(bg)
+		w.wants(err, "read", "/secret", zk.ErrNoAuth)
+		w.link.Cut() // nothing is asked
+		_, err = config.NewTree(w.c, "app", numbers).Read(bg)
+		w.wants(err, "read", "app", coord.ErrInvalidPath)
+		_, err = config.NewTree(w.c, "/app", config.Codec[int]{Encode: encodeNumber}).Read(bg)
+		w.wants(err, "read", "/app", nil, "no Decode")
+	}},
+	{"a decoder that panics is an error of its key, and one that ends its goroutine is one of Read", func(w *world, _ *config.Tree[int]) {
+		w.must(w.numbers(map[string]int{"a": 1}))
+		now, err := config.NewTree(w.c, "/app", decoder(func([]byte) (int, error) { panic("no") })).Read(bg)
+		w.must(err)
+		w.wants(now.Keys["a"].Err, "read", "/app/a", nil, "panicked")
+		_, err = config.NewTree(w.c, "/app", decoder(func([]byte) (int, error) { runtime.Goexit(); return 0, nil })).Read(bg)
+		w.wants(err, "read", "/app", nil)
+	}},
+}
+
+func TestTreeRead(t *testing.T) {
+	for _, x := range readings {
+		t.Run(x.name, func(t *testing.T) {
+			bubble(t, func(w *world) { x.run(w, config.NewTree(w.c, "/app", numbers)) })
+		})
+	}
+}
+
+// While others publish, each Read returns a publication as a whole, and never an
+// older one than the one before; and so it does when the connection breaks at any
+// frame.
+func TestTreeReadsWholePublications(t *testing.T) {
+	run := func(t *testing.T, hook func(n int) coordtest.Action) (frames int) {
+		bubble(t, func(w *world) {
+			other, _ := w.dial(nil)
+			tree := config.NewTree(w.c, "/app", numbers)
+			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if f.N == 0 {
+					return coordtest.Pass
+				}
+				frames++
+				return hook(frames)
+			})
+			var publishing sync.WaitGroup
+			publishing.Go(func() {
+				for gen := 1; gen <= 6; gen++ {
+					publish(w, other, gen)
+					time.Sleep(time.Duration(gen%3) * time.Millisecond) // of the bubble
+				}
+			})
+			for last := -1; last < 6; {
+				now, err := tree.Read(bg)
+				w.must(err)
+				whole(w, now)
+				gen := now.Keys["a"].Value
+				if gen < last {
+					t.Errorf("generation %d after %d", gen, last)
+				}
+				last = gen
+				time.Sleep(time.Millisecond)
+			}
+			publishing.Wait()
+		})
+		return frames
+	}
+	frames := run(t, func(int) coordtest.Action { return coordtest.Pass })
+	t.Logf("%d frames", frames)
+	for at := 1; at <= frames; at++ {
+		for name, action := range map[string]coordtest.Action{"lost": coordtest.HangUp, "the last": coordtest.PassAndHangUp} {
+			t.Run(strings.Join([]string{"frame", fmt.Sprint(at), name}, " "), func(t *testing.T) {
+				run(t, func(n int) coordtest.Action {
+					if n == at {
+						return action
+					}
+					return coordtest.Pass
+				})
+			})
+		}
+	}
+}
