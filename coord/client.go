@@ -129,6 +129,7 @@ func (c *Client) close(goodbye bool) {
 	c.loop.Close(ErrClosed) // it would ask, in vain and without a pause
 	c.tasks.Wait()
 	s.bury(goodbye)
+	c.loop.Wait() // reads end with the connection
 	c.sessions.Wait()
 	c.report.close()
 	close(c.closed)

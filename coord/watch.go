@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -44,18 +45,32 @@ func (c *Client) Bundle() *watch.Set { return c.loop.NewSet(c.FullPath) }
 // source is where the loop reads. It implements [watch.Source].
 type source struct{ c *Client }
 
-func (s source) Request(f func(watch.Conn) error) error {
+// Read implements [watch.Source].
+func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	session := s.c.Session()
 	err := session.catchUp()
+	var answer *watch.Answer
 	if err == nil {
-		_, err = Call(s.c.life, session, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
+		answer, err = session.read(r)
 	}
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
 		// within microseconds would not help.
 		_ = session.pause(s.c.life, 5*time.Millisecond)
 	}
-	return err
+	return answer, err
+}
+
+// read makes r with the connection of s. It differs from [Call] in that it needs no
+// goroutine, because nobody waits for it: when s is over it returns only when the
+// connection has been closed.
+func (s *Session) read(r *watch.Read) (*watch.Answer, error) {
+	if err := s.admit(s.c.life); err != nil {
+		return nil, err
+	}
+	answer, err := r.Do(s.conn)
+	s.dismiss(err)
+	return answer, cmp.Or(s.Err(), err)
 }
 
 // catchUp sees to it that what is read in s is no older than what was read in the

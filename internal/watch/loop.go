@@ -22,26 +22,47 @@ const pausePerChild = 50 * time.Microsecond
 
 // A Loop owns every watch of one client.
 //
-// One goroutine owns all its state. What happens reaches it through one inbox, so
-// that nothing is lost and nobody who reports it can block.
+// One goroutine owns all its state. Whatever happens reaches it through one
+// inbox, in the order in which it happened, so that nothing is lost and nobody
+// who reports it can block. What is to be done about it the entries decide; the
+// loop does it.
 type Loop struct {
 	source Source
 	inbox  *inbox.Inbox[message]
-	done   chan struct{} // closed when the loop is over
+	done   chan struct{} // closed when the loop's goroutine is about to end
 	reads  sync.WaitGroup
 
 	// Owned by the goroutine of run.
 	followed map[key]*followed
-	queue    []*followed // to be read, in order
-	reading  int         // reads in flight
-	down     bool        // the connection is
-	do       actions     // room for those of one step
+	due      []key   // to be read, in order
+	reading  int     // reads under way in this session
+	session  int     // counts sessions
+	down     bool    // the connection is
+	do       actions // room for those of one step
 }
 
-// A followed is an entry with what the loop keeps for it.
+// A followed is an entry with what the loop keeps beside it.
 type followed struct {
 	entry
-	notBefore time.Time // no read shall begin before; see pausePerChild
+	notBefore time.Time // no read begins before; see pausePerChild
+}
+
+// A message is an input with its destination.
+type message struct {
+	input
+	paths   []string // of fired and rearmed: every key there
+	rested  key      // of rested
+	session int      // of answers: in which the read began
+}
+
+func (m message) String() string {
+	switch m.signal {
+	case fired, rearmed:
+		return fmt.Sprint(m.input, " at ", m.paths)
+	case rested:
+		return fmt.Sprint(m.input, " ", m.rested)
+	}
+	return m.input.String()
 }
 
 // NewLoop starts a loop that reads from source.
@@ -81,33 +102,46 @@ func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.
 	}
 	s, p := event.NewStream[event.Snapshot]()
 	sub := &subscription{key: k, ctx: ctx, as: as, out: streamSink{p}}
-	if err := l.inbox.Put(subscribed{sub}); err != nil {
+	if err := l.inbox.Put(message{input: input{signal: subscribe, sub: sub}}); err != nil {
 		p.Close(l.source.Ended(as, err))
 	}
 	return s
 }
 
-// Event takes an event from go-zookeeper's callback. It does not block.
-func (l *Loop) Event(ev zk.Event) { _ = l.inbox.Put(heard{ev}) }
+// Event takes an event from go-zookeeper's callback. Like the methods below but
+// Close and Wait it does not block.
+func (l *Loop) Event(ev zk.Event) {
+	l.post(message{input: input{signal: fired, event: ev.Type}, paths: []string{ev.Path}})
+}
 
-// Suspend marks all that streams last delivered as uncertain: the connection is down.
-func (l *Loop) Suspend() { _ = l.inbox.Put(suspended{}) }
+// Suspend says that the connection is lost.
+func (l *Loop) Suspend() { l.post(message{input: input{signal: suspended}}) }
 
-// Resume reads again all that is followed: the connection is up, and, if newSession is set,
-// in another session, which has no watches yet.
-func (l *Loop) Resume(newSession bool) { _ = l.inbox.Put(resumed{newSession}) }
+// Resume says that there is a connection again or, with newSession, one in
+// another session, which has no watches yet.
+func (l *Loop) Resume(newSession bool) {
+	l.post(message{input: input{signal: resumed, newSession: newSession}})
+}
 
-// Rearmed says that the server has taken over the watches on these full paths
-// after a reconnect, and has told what had changed.
-func (l *Loop) Rearmed(data, exist, child []string) { _ = l.inbox.Put(rearmedOn{data, exist, child}) }
+// Rearmed says that the server has taken over the watches on these paths after a
+// reconnect, and that Event has been called for what had changed.
+func (l *Loop) Rearmed(data, exist, child []string) {
+	for i, w := range [...]watch{onData, onExist, onChild} {
+		l.post(message{input: input{signal: rearmed, watch: w}, paths: [...][]string{data, exist, child}[i]})
+	}
+}
 
-// Close ends every stream with cause and waits for the loop's goroutines. The
-// source must have begun to fail its requests.
+// Close ends every stream with cause. No read begins any more when it returns.
 func (l *Loop) Close(cause error) {
 	l.inbox.Close(cause)
 	<-l.done
-	l.reads.Wait()
 }
+
+// Wait waits, after Close, for the reads that are under way.
+func (l *Loop) Wait() { l.reads.Wait() }
+
+// post puts m into the inbox. Once the loop is closed nothing matters any more.
+func (l *Loop) post(m message) { _ = l.inbox.Put(m) }
 
 func (l *Loop) run() {
 	defer close(l.done)
@@ -118,172 +152,154 @@ func (l *Loop) run() {
 			l.handle(m)
 		}
 		if cause != nil {
-			for _, f := range l.followed {
-				l.step(f, input{kind: shut, err: cause})
-			}
+			l.all(input{signal: closed, err: cause})
 			return
 		}
 		l.begin()
 	}
 }
 
+// handle gives m to the entries that it is for.
 func (l *Loop) handle(m message) {
-	switch m := m.(type) {
-	case subscribed:
-		l.subscribe(m.sub)
-	case unsubscribed:
-		if f := l.followed[m.sub.key]; f != nil {
-			l.step(f, input{kind: unsubscribe, sub: m.sub})
-		}
-	case heard:
-		for _, k := range keysAt(m.Path) {
-			if f := l.followed[k]; f != nil {
-				l.step(f, input{kind: fired, event: m.Type})
+	switch m.signal {
+	case subscribe:
+		l.subscribe(m.input)
+	case unsubscribe:
+		l.at(m.sub.key, m.input)
+	case fired, rearmed:
+		for _, path := range m.paths {
+			for _, k := range keysAt(path) {
+				l.at(k, m.input)
 			}
 		}
 	case suspended:
 		l.down = true
-		for _, f := range l.followed {
-			l.step(f, input{kind: suspend})
-		}
+		l.all(m.input)
 	case resumed:
 		l.down = false
-		for _, f := range l.followed {
-			l.step(f, input{kind: resume, newSession: m.newSession})
+		if m.newSession {
+			// Reads of the last one are void, and are no reason to wait.
+			l.session++
+			l.reading = 0
 		}
-	case rearmedOn:
-		l.rearmed(onData, m.data)
-		l.rearmed(onExist, m.exist)
-		l.rearmed(onChild, m.child)
+		l.all(m.input)
 	case rested:
-		l.queue = append(l.queue, m.f)
-	case answer:
-		l.answered(m)
+		l.due = append(l.due, m.rested)
+	default:
+		if m.session == l.session {
+			l.reading--
+		}
+		if f := l.followed[m.read.key]; f != nil && m.answer != nil {
+			n := time.Duration(len(m.answer.snap.Children))
+			f.notBefore = time.Now().Add(min(n*pausePerChild, time.Second))
+		}
+		l.at(m.read.key, m.input)
 	}
 }
 
-func (l *Loop) subscribe(sub *subscription) {
-	f := l.followed[sub.key]
-	if f == nil {
-		f = &followed{entry: entry{key: sub.key, down: l.down}}
-		l.followed[sub.key] = f
+func (l *Loop) subscribe(in input) {
+	sub := in.sub
+	if l.followed[sub.key] == nil {
+		l.followed[sub.key] = &followed{entry: entry{key: sub.key, down: l.down}}
 	}
-	sub.stop = func() bool { return false }
 	if sub.ctx != nil {
 		sub.stop = context.AfterFunc(sub.ctx, func() {
 			sub.out.Close(l.source.Ended(sub.as, context.Cause(sub.ctx)))
-			_ = l.inbox.Put(unsubscribed{sub})
+			l.post(message{input: input{signal: unsubscribe, sub: sub}})
 		})
 	}
-	l.step(f, input{kind: subscribe, sub: sub})
+	l.at(sub.key, in)
 }
 
-func (l *Loop) rearmed(w watch, paths []string) {
-	for _, path := range paths {
-		for _, k := range keysAt(path) {
-			if f := l.followed[k]; f != nil {
-				l.step(f, input{kind: rearmed, watch: w})
-			}
-		}
+// at gives in to the entry of k, if there is one.
+func (l *Loop) at(k key, in input) {
+	if f := l.followed[k]; f != nil {
+		l.step(f, in)
 	}
 }
 
-func (l *Loop) answered(a answer) {
-	l.reading--
-	in := input{kind: answered, snap: a.snap, watch: a.armed, err: a.err}
-	switch {
-	case a.err != nil && l.source.Refused(a.err):
-		in.kind = refused
-	case a.err != nil:
-		in.kind = failed
-	case len(a.snap.Children) > 0:
-		a.f.notBefore = time.Now().Add(min(time.Duration(len(a.snap.Children))*pausePerChild, time.Second))
+// all gives in to every entry.
+func (l *Loop) all(in input) {
+	for _, f := range l.followed {
+		l.step(f, in)
 	}
-	l.step(a.f, in)
 }
 
-// begin begins reads that are due, as many as may be in flight.
+// begin begins reads that are due, as many as may be under way, if there is a
+// connection: without one nobody knows in which session they would be made.
 func (l *Loop) begin() {
-	for len(l.queue) > 0 && l.reading < maxReads {
-		f := l.queue[0]
-		l.queue[0] = nil // the array stays for as long as there are others in it
-		l.queue = l.queue[1:]
-		l.step(f, input{kind: begin})
+	for !l.down && l.reading < maxReads && len(l.due) > 0 {
+		k := l.due[0]
+		l.due[0] = key{} // the array stays for as long as there are others in it
+		l.due = l.due[1:]
+		l.at(k, input{signal: begin})
 	}
-	if len(l.queue) == 0 {
-		l.queue = nil // nor does the array stay
+	if len(l.due) == 0 {
+		l.due = nil // nor does the array stay
 	}
 }
 
-// step gives in to f and does what f wants done.
+// step gives in to f and does what is to be done about it.
 func (l *Loop) step(f *followed, in input) {
 	do := l.do[:0]
 	f.step(in, &do)
 	for _, a := range do {
-		switch a.verb {
-		case enqueue:
-			if wait := time.Until(f.notBefore); wait > 0 {
-				time.AfterFunc(wait, func() { _ = l.inbox.Put(rested{f}) })
-			} else {
-				l.queue = append(l.queue, f)
-			}
-		case read:
-			l.reading++
-			l.reads.Go(func() { l.read(f, readRequest{f.key, a.arm, a.snap}) })
-		case publish:
-			a.snap.Path = a.sub.as
-			a.sub.out.Publish(a.snap)
-		case tellUpToDate:
-			a.sub.out.setUpToDate(a.upToDate)
-		case end:
-			a.sub.stop()
-			a.sub.out.Close(l.source.Ended(a.sub.as, a.err))
-		case forget:
-			delete(l.followed, f.key)
-			if len(l.followed) == 0 {
-				l.followed = make(map[key]*followed) // a map keeps the room for the most it ever had
-			}
-		}
+		l.act(f, a)
 	}
 	clear(do)
 	l.do = do
 }
 
-func (l *Loop) read(f *followed, r readRequest) {
-	a := answer{f: f}
-	got := make(chan answer, 1) // Request may leave f behind and return
-	err := l.source.Request(func(c Conn) error {
-		a := answer{f: f}
-		a.snap, a.armed, a.err = r.read(c)
-		got <- a
-		return a.err
-	})
-	if err == nil {
-		a = <-got
+func (l *Loop) act(f *followed, a action) {
+	switch a.verb {
+	case enqueue:
+		if wait := time.Until(f.notBefore); wait > 0 {
+			time.AfterFunc(wait, func() { l.post(message{input: input{signal: rested}, rested: f.key}) })
+		} else {
+			l.due = append(l.due, f.key)
+		}
+	case read:
+		l.reading++
+		answer := message{input: input{signal: answered, read: a.read}, session: l.session}
+		l.reads.Go(func() { l.read(answer) })
+	case deliver:
+		a.snap.Path = a.sub.as
+		a.sub.out.Publish(a.snap)
+	case tellUpToDate:
+		a.sub.out.setUpToDate(a.upToDate)
+	case end:
+		if a.sub.stop != nil {
+			a.sub.stop()
+		}
+		a.sub.out.Close(l.source.Ended(a.sub.as, a.err))
+	case forget:
+		delete(l.followed, f.key)
+		if len(l.followed) == 0 {
+			l.followed = make(map[key]*followed) // a map keeps the room for the most it ever had
+		}
 	}
-	a.err = err
-	_ = l.inbox.Put(a)
 }
 
-// A subscription is one stream's share in an entry.
-type subscription struct {
-	key
-	ctx  context.Context // nil if it ends otherwise
-	as   string          // the path as the subscriber wrote it
-	out  sink
-	stop func() bool // withdraws what waits for ctx to end; set by subscribe
-
-	owed     owed // what its first snapshot must come from
-	upToDate bool // as out has been told
+// read makes the read of m, and says what has become of it.
+func (l *Loop) read(m message) {
+	m.answer, m.err = l.source.Read(m.read)
+	switch {
+	case m.err == nil:
+	case l.source.Refused(m.err):
+		m.signal = refused
+	default:
+		m.signal = failed
+	}
+	l.post(m)
 }
 
 // A sink is where the snapshots of a subscription go.
 type sink interface {
 	Publish(event.Snapshot)
 	Close(error)
-	// setUpToDate says whether the last snapshot holds until an event says otherwise.
-	// What is read after a change is always preceded by setUpToDate(false) for
-	// everything that changed with it.
+	// setUpToDate says whether the last snapshot holds until an event says
+	// otherwise. It is called with false for everything that has changed before
+	// anything of that is published, but for a deletion that is an end.
 	setUpToDate(bool)
 }
 

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -30,17 +31,18 @@ type world struct {
 
 	// The client library: the watches that it knows of, the newest transaction that
 	// an answer has told it of, and what it asks for.
-	lib     watches
+	lib     tables
 	seen    int8
 	rearm   rearming
-	read    request
-	session int8
-	over    bool // the session is, and the next has not begun
+	reading [3]request // the read under way, and those that are void
+	session int8       // in which it is made
+	began   int8       // the session in which the entry asked for it
+	over    bool       // the session is, and the next has not begun
 
 	e    entry
 	live bool // there is an entry
 	subs [2]subscription
-	is   [2]subscriber
+	is   [2]subscriber // what the walk keeps of them
 
 	reads int8
 	fault string
@@ -59,20 +61,21 @@ type version struct {
 
 // A budget says how much of each kind may still happen.
 type budget struct {
-	change, reset, expire, refuse, other, unsubscribe int8
+	change, reset, expire, refuse, fail, other, unsubscribe int8
 }
 
 // A frame is an event or an answer on its way to the client.
 type frame struct {
 	kind  frameKind
+	who   int8 // whose answer it is
 	event zk.EventType
 	at    int8 // the version in which an answer was given
 
-	watches watches // that have been taken over
+	watches tables // that have been taken over
 }
 
-// watches are those that are armed, or believed to be.
-type watches [onChild + 1]bool
+// tables are those that are armed, or believed to be.
+type tables [onChild + 1]bool
 
 type frameKind uint8
 
@@ -88,17 +91,19 @@ const (
 type rearming struct {
 	sent    bool
 	seen    int8
-	watches watches
+	watches tables
 }
 
-// A request is the read that the entry has asked for.
+// A request is a read that the entry has asked for.
 type request struct {
+	*Read           // nil if there is none
+	asked   [2]bool // by whom
 	phase   phase
-	arm     bool
-	exists  bool // it is being asked whether the znode is there
-	session int8
+	exists  bool  // it is being asked whether the znode is there
+	session int8  // in which it is made
+	began   int8  // the session in which the entry asked for it
 	at      int8  // the version that was read
-	armed   watch // what the read has armed
+	armed   watch // what has been armed for it
 }
 
 type phase uint8
@@ -115,9 +120,9 @@ const (
 // A subscriber is what the walk keeps of a subscription.
 type subscriber struct {
 	state   subscriberState
-	version int8 // the newest one that what it has may be; before it has anything, the oldest that it may get
-	last    event.Snapshot
+	version int8 // what it has, at the earliest; before it has anything, the oldest that it may get
 	has     bool
+	down    bool // what it has says suspended
 	told    bool // that it is up to date
 }
 
@@ -147,6 +152,7 @@ const (
 	begins                            // the loop has room for the read
 	serves                            // the server works off the read
 	declines                          // or refuses it
+	errs                              // or answers with an error that is no refusal
 	rearms                            // the server works off the SetWatches
 	answersOther                      // and a read of another znode
 	delivers                          // the client gets what is on the wire
@@ -155,10 +161,11 @@ const (
 	interrupts                        // the connection breaks, and the read had not been sent
 	mends                             // the connection is back
 	expires                           // the session is over
+	outlives                          // the session is over, and the read is made in the next
 )
 
-var happenings = [...]string{"start", "subscribe", "unsubscribe", "change", "delete", "begin", "serve", "refuse", "rearm",
-	"serve another", "deliver", "return", "break", "break before it is sent", "reconnect", "expire"}
+var happenings = [...]string{"start", "subscribe", "unsubscribe", "change", "delete", "begin", "serve", "refuse", "fail", "rearm",
+	"serve another", "deliver", "return", "break", "break before it is sent", "reconnect", "expire", "expire before it is sent"}
 
 // An act is one thing that happens.
 type act struct {
@@ -167,10 +174,7 @@ type act struct {
 }
 
 func (a act) String() string {
-	if a.what == subscribes || a.what == unsubscribes {
-		return fmt.Sprint(happenings[a.what], " ", a.who)
-	}
-	return happenings[a.what]
+	return fmt.Sprint(happenings[a.what], " ", a.who)
 }
 
 // Enabled returns what can happen next.
@@ -182,38 +186,44 @@ func (w *world) Enabled() []act {
 		}
 	}
 	for i := range w.is {
-		can(w.is[i].state == absent && (i == 0 || w.is[0].state != absent), subscribes, int8(i))
+		can(w.is[i].state == absent && (i == 0 || w.is[0].state != absent && !w.rule.alone), subscribes, int8(i))
 		can(w.is[i].state == present && w.left.unsubscribe > 0, unsubscribes, int8(i))
 	}
 	room := w.left.change > 0 && w.wires < maxWire-2
 	can(room, creates, 0)
 	can(room && w.versions[w.now].exists, deletes, 0)
-	can(w.read.phase == sent && w.ours() && w.connected && w.left.refuse > 0, declines, 0)
 	can(w.connected && w.left.other > 0, answersOther, 0)
 	can(w.connected && w.left.reset > 0, breaks, 0)
-	can(w.connected && w.left.reset > 0 && w.read.phase == sent && w.ours(), interrupts, 0)
 	can(w.left.expire > 0 && !w.over, expires, 0)
+	for i := range w.reading {
+		r := &w.reading[i]
+		waits := r.Read != nil && r.phase == sent && r.session == w.session && !w.over
+		can(waits && w.connected && w.left.refuse > 0, declines, int8(i))
+		can(waits && w.connected && w.left.fail > 0, errs, int8(i))
+		can(waits && w.connected && w.left.reset > 0, interrupts, int8(i))
+		can(waits && w.left.expire > 0, outlives, int8(i))
+	}
 	return acts
 }
 
 // internal returns what happens sooner or later by itself.
 func (w *world) internal(acts []act) []act {
-	can := func(ok bool, what happening) {
+	can := func(ok bool, what happening, who int) {
 		if ok {
-			acts = append(acts, act{what, 0})
+			acts = append(acts, act{what, int8(who)})
 		}
 	}
-	can(w.live && w.e.state == queued, begins)
-	can(w.read.phase == sent && w.ours() && w.connected, serves)
-	can(w.rearm.sent && w.connected, rearms)
-	can(w.wires > 0, delivers)
-	can(w.read.phase >= returned, returns)
-	can(!w.connected, mends)
+	can(w.live && w.e.state == queued && !w.e.down, begins, 0)
+	for i := range w.reading {
+		r := &w.reading[i]
+		can(r.Read != nil && r.phase == sent && r.session == w.session && w.connected, serves, i)
+		can(r.Read != nil && r.phase >= returned, returns, i)
+	}
+	can(w.rearm.sent && w.connected, rearms, 0)
+	can(w.wires > 0, delivers, 0)
+	can(!w.connected, mends, 0)
 	return acts
 }
-
-// ours reports whether the read is one of this session.
-func (w *world) ours() bool { return w.read.session == w.session && !w.over }
 
 // After returns the world in which a has happened.
 func (w *world) After(a act) *world {
@@ -244,11 +254,11 @@ func (w *world) do(a act) {
 		if !w.live {
 			w.e, w.live = entry{key: w.rule.key, down: !w.connected}, true
 		}
-		w.tell(input{kind: subscribe, sub: &w.subs[a.who]})
+		w.tell(input{signal: subscribe, sub: &w.subs[a.who]})
 	case unsubscribes:
 		w.left.unsubscribe--
 		w.is[a.who].state = left
-		w.tell(input{kind: unsubscribe, sub: &w.subs[a.who]})
+		w.tell(input{signal: unsubscribe, sub: &w.subs[a.who]})
 	case creates:
 		w.left.change--
 		if !w.versions[w.now].exists {
@@ -262,13 +272,16 @@ func (w *world) do(a act) {
 		w.left.change--
 		w.change(version{}, zk.EventNodeDeleted)
 	case begins:
-		w.tell(input{kind: begin})
+		w.tell(input{signal: begin})
 	case serves:
-		w.serve()
+		w.serve(a.who)
 	case declines:
 		w.left.refuse--
-		w.read.phase = replied
-		w.send(frame{kind: aRefusal})
+		w.reading[a.who].phase = replied
+		w.send(frame{kind: aRefusal, who: a.who})
+	case errs:
+		w.left.fail--
+		w.reading[a.who].phase = failing
 	case rearms:
 		w.rearmAll()
 	case answersOther:
@@ -281,79 +294,114 @@ func (w *world) do(a act) {
 		w.wire[w.wires] = frame{}
 		w.deliver(f)
 	case returns:
-		w.answer()
+		w.answer(a.who)
 	case breaks, interrupts:
 		w.left.reset--
-		w.disconnect(a.what == interrupts)
-		w.tell(input{kind: suspend})
+		w.disconnect(a)
+		w.tell(input{signal: suspended})
 	case mends:
 		w.connected = true
 		if w.over {
 			w.over, w.session = false, w.session+1
-			w.tell(input{kind: resume, newSession: true})
+			w.tell(input{signal: resumed, newSession: true})
 			return
 		}
-		if w.lib != (watches{}) {
+		if w.lib != (tables{}) {
 			w.rearm = rearming{true, w.seen, w.lib}
 		}
-		w.tell(input{kind: resume})
-	case expires:
+		w.tell(input{signal: resumed})
+	case expires, outlives:
 		w.left.expire--
-		w.disconnect(false)
-		if w.read.phase == sent {
-			w.read.phase = failing
+		w.disconnect(a)
+		for i := range w.reading {
+			if r := &w.reading[i]; a == (act{outlives, int8(i)}) {
+				r.session++
+			} else if r.phase == sent {
+				r.phase = failing
+			}
 		}
 		w.over = true
-		w.lib = watches{}
-		w.tell(input{kind: suspend})
+		w.lib = tables{}
+		w.tell(input{signal: suspended})
 	}
 }
 
-// disconnect loses what is under way. A read that has been sent fails.
-func (w *world) disconnect(unsent bool) {
+// disconnect loses what is under way because of a. A read that has been sent fails.
+func (w *world) disconnect(a act) {
 	w.connected = false
 	w.data, w.child = false, false
 	w.wire, w.wires = [maxWire]frame{}, 0
 	w.rearm = rearming{}
-	if (w.read.phase == sent && !unsent || w.read.phase == replied) && w.ours() {
-		w.read.phase = failing
+	for i := range w.reading {
+		unsent := (a.what == interrupts || a.what == outlives) && a.who == int8(i)
+		if r := &w.reading[i]; r.phase == replied || r.phase == sent && !unsent && r.session == w.session {
+			r.phase = failing
+		}
 	}
 }
 
-// tell gives in to the entry and does what it wants done.
-func (w *world) tell(in input) {
+// tell gives in to the entry and does what it wants done. If in is an answer,
+// asked are those who were there when it was asked for.
+func (w *world) tell(in input, asked ...bool) {
 	if !w.live {
 		return
 	}
 	var do actions
 	w.step(&w.e, in, &do)
 	for _, a := range do {
-		var is *subscriber
+		who := 0
 		for i := range w.subs {
 			if a.sub == &w.subs[i] {
-				is = &w.is[i]
+				who = i
 			}
 		}
+		is := &w.is[who]
 		switch a.verb {
 		case enqueue:
 		case read:
-			if w.read.phase != none {
-				w.fault = "two reads at a time"
-				return
-			}
-			w.reads++
-			w.read = request{phase: sent, arm: a.arm, exists: w.rule.key.kind == event.Presence, session: w.session}
-			if w.over {
-				w.read.session++
-			}
-		case publish:
-			w.published(is, a.snap)
-		case tellUpToDate:
-			is.told = a.upToDate
-		case end:
-			is.state = ended
+			w.ask(a.read)
 		case forget:
+			if w.e.watch != unarmed {
+				w.fault = "forgotten with an armed watch"
+			}
 			w.live, w.e = false, entry{}
+		case deliver:
+			w.given(is, a.snap)
+		case tellUpToDate:
+			w.told(is, a.upToDate)
+		case end:
+			if !asked[who] {
+				w.fault = "ended by a refusal of what had been asked for before it came"
+			}
+			is.state = ended
 		}
+	}
+}
+
+// ask begins a read.
+func (w *world) ask(r *Read) {
+	w.reads++
+	if int(w.reads) > w.rule.mostReads() {
+		w.fault = "reads without end"
+	}
+	if len(w.e.subs) == 0 {
+		w.fault = "reads for nobody"
+	}
+	if r.arm != (w.e.watch == unarmed) {
+		w.fault = "arms what is armed, or does not arm what is not"
+	}
+	i := slices.IndexFunc(w.reading[:], func(r request) bool { return r.Read == nil })
+	if i < 0 {
+		w.fault = "four reads at a time"
+		return
+	}
+	for _, other := range w.reading {
+		if other.Read != nil && other.arm && r.arm && other.began == w.session {
+			w.fault = "two arm at a time"
+		}
+	}
+	w.reading[i] = request{Read: r, phase: sent, exists: r.kind == event.Presence, session: w.session, began: w.session}
+	for n := range w.is {
+		w.reading[i].asked[n] = w.is[n].state == present
 	}
 }

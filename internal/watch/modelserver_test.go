@@ -24,22 +24,22 @@ func (w *world) send(f frame) {
 	w.wires++
 }
 
-// serve works off the read.
-func (w *world) serve() {
-	r := &w.read
+// serve works off a read.
+func (w *world) serve(who int8) {
+	r := &w.reading[who]
 	there := w.versions[w.now].exists
 	if r.arm {
 		switch {
 		case r.exists:
 			w.data = true
-		case there && w.rule.key.kind == event.Children:
+		case there && r.kind == event.Children:
 			w.child = true
 		case there:
 			w.data = true
 		}
 	}
 	r.phase, r.at = replied, w.now
-	w.send(frame{kind: anAnswer, at: w.now})
+	w.send(frame{kind: anAnswer, who: who, at: w.now})
 }
 
 // rearmAll works off the SetWatches: what has changed since the client was told of
@@ -85,7 +85,13 @@ func (w *world) rearmAll() {
 func (w *world) deliver(f frame) {
 	switch f.kind {
 	case anEvent:
-		w.tell(input{kind: fired, event: f.event})
+		ends := w.live && w.e.untilDeleted && w.e.watch != unarmed && f.event == zk.EventNodeDeleted
+		w.tell(input{signal: fired, event: f.event})
+		for i := range w.is {
+			if is := &w.is[i]; ends && is.state == present && !w.atEnd(is) {
+				w.fault = "a deletion was not told at once"
+			}
+		}
 		for x := unarmed + 1; x <= onChild; x++ {
 			w.lib[x] = w.lib[x] && !x.firedBy(f.event)
 		}
@@ -94,24 +100,23 @@ func (w *world) deliver(f frame) {
 	case rearmedAll:
 		for x := unarmed + 1; x <= onChild; x++ {
 			if f.watches[x] {
-				w.tell(input{kind: rearmed, watch: x})
+				w.tell(input{signal: rearmed, watch: x})
 			}
 		}
 	case aRefusal:
-		w.read.phase = refusing
+		w.reading[f.who].phase = refusing
 	case anAnswer:
 		w.seen = max(w.seen, f.at)
-		w.reply()
+		w.reply(&w.reading[f.who])
 	}
 }
 
-// reply is what the goroutine that reads does with the answer: it may have to ask
-// once more. It is what [readRequest.read] does.
-func (w *world) reply() {
-	r := &w.read
+// reply is what the goroutine that reads does with an answer: it may have to ask
+// once more. See [Read.Do].
+func (w *world) reply(r *request) {
 	there := w.versions[r.at].exists
 	r.phase, r.armed = returned, unarmed
-	switch kind := w.rule.key.kind; {
+	switch kind := r.kind; {
 	case !r.arm:
 	case r.exists && there:
 		w.lib[onData], r.armed = true, onData
@@ -120,7 +125,7 @@ func (w *world) reply() {
 		}
 	case r.exists:
 		w.lib[onExist], r.armed = true, onExist
-	case !there && !w.rule.key.untilDeleted:
+	case !there && !r.untilDeleted:
 		r.phase, r.exists = sent, true
 	case !there:
 	case kind == event.Children:
@@ -130,19 +135,24 @@ func (w *world) reply() {
 	}
 }
 
-// answer tells the loop what has become of the read.
-func (w *world) answer() {
-	r := w.read
-	w.read = request{}
+// answer tells the loop what has become of a read.
+func (w *world) answer(who int8) {
+	r := w.reading[who]
+	w.reading[who] = request{}
+	in := input{signal: answered, read: r.Read}
 	switch r.phase {
 	case refusing:
-		w.tell(input{kind: refused})
+		in.signal = refused
 	case failing:
-		w.tell(input{kind: failed})
+		in.signal = failed
 	default:
-		w.tell(input{kind: answered, watch: r.armed, snap: w.snapshot(r.at)})
+		in.answer = &Answer{w.snapshot(r.at), r.armed}
 	}
+	w.tell(in, r.asked[:]...)
 }
+
+// someData stands for what is not worth keeping for nobody.
+var someData = []byte("data")
 
 // snapshot returns what a read in version v shows.
 func (w *world) snapshot(v int8) event.Snapshot {
@@ -150,7 +160,7 @@ func (w *world) snapshot(v int8) event.Snapshot {
 		return event.Snapshot{}
 	}
 	stat := zk.Stat{Czxid: int64(w.versions[v].created), Mzxid: int64(v), Pzxid: int64(v)}
-	return event.Snapshot{Exists: true, Stat: stat}
+	return event.Snapshot{Exists: true, Stat: stat, Data: someData}
 }
 
 // shows reports whether s is what a read in version v shows, to one who follows

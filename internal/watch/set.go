@@ -59,7 +59,7 @@ func (b *Set) Add(path string, kind event.Kind, untilDeleted bool) {
 	s.sub = &subscription{key: key{b.full(path), kind, untilDeleted}, as: path, out: s}
 	b.watched[as] = s
 	b.addPending(1)
-	if err := b.loop.inbox.Put(subscribed{s.sub}); err != nil {
+	if err := b.loop.inbox.Put(message{input: input{signal: subscribe, sub: s.sub}}); err != nil {
 		cause := b.loop.source.Ended(path, err)
 		b.put(s, Change{Kind: as.kind, Snapshot: event.Snapshot{Path: path}, Err: cause})
 	}
@@ -81,7 +81,7 @@ func (b *Set) drop(s *watched) {
 	if !s.upToDate {
 		b.addPending(-1)
 	}
-	_ = b.loop.inbox.Put(unsubscribed{s.sub})
+	b.loop.post(message{input: input{signal: unsubscribe, sub: s.sub}})
 }
 
 // Close ends all that Add began.
