@@ -10,7 +10,7 @@ STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
 # Each costs a minute of processor time at first, for the standard library, and a
 # second or two from then on.
-PORTS ?= darwin/arm64 windows/amd64 linux/386 linux/arm
+PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 # Where tests look for Debian's zookeeper.jar; ZOOKEEPER_HOME, an unpacked
@@ -19,7 +19,7 @@ export ZOOKEEPER_JARS ?= /usr/share/java
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## run the tour on an in-process server; needs Go alone
@@ -45,6 +45,11 @@ test: ## all tests, with the race detector; installs what it needs from Debian i
 	go test $(TESTFLAGS) ./...; status=$$?; \
 	test -z "$$missing" || echo "TESTS WERE SKIPPED: $$missing"; \
 	exit $$status
+
+.PHONY: test32
+test32: ## the tests in bubbles, as 32-bit programs; where amd64 can run those of 386
+	@# Where no server is found its tests are skipped.
+	GOARCH=386 ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test -timeout=20m ./...
 
 .PHONY: stress
 stress: ## long forms of the real-server tests, many rounds of the others

@@ -103,12 +103,12 @@ func TestPublicationsMeet(t *testing.T) {
 					if order != "as named" {
 						ours, theirs = theirs, ours
 					}
-					other, _ := w.dial(nil)
+					other := w.Dial(nil, nil).Client
 					before := publication{1, x.first, nil}
-					w.must(before.by(other))
+					w.Must(before.by(other))
 					state := before.on(map[string]int{})
 					allowed := []map[string]int{state, theirs.on(state), ours.on(theirs.on(state))}
-					reader, _ := w.dial(nil)
+					reader := w.Dial(nil, nil).Client
 					tree := config.NewTree(reader, "/app", numbers).Watch(bg)
 					var read sync.WaitGroup
 					read.Go(func() {
@@ -123,17 +123,17 @@ func TestPublicationsMeet(t *testing.T) {
 					w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 						if !met && f.Op == "multi" && f.Dir == coordtest.ToServer {
 							met = true
-							w.must(theirs.by(other))
+							w.Must(theirs.by(other))
 						}
 						return coordtest.Pass
 					})
-					w.must(ours.by(w.c))
+					w.Must(ours.by(w.c))
 					time.Sleep(time.Second) // of the bubble: the tree has read
 					last, _ := tree.Latest()
 					if got, _ := keysOf(last); !met || !maps.Equal(got, allowed[2]) {
 						t.Errorf("met: %v; in the end the tree shows %v, want %v\n%s", met, got, allowed[2], w.Tree())
 					}
-					w.must(reader.Close())
+					w.Must(reader.Close())
 					read.Wait()
 				})
 			})
@@ -145,20 +145,20 @@ func TestPublicationsMeet(t *testing.T) {
 // not there when it was looked at.
 func TestAbsentAtOneMoment(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/app", "")
-		w.create("/app/x", "1")
-		w.create("/app/y", "1")
+		w.Create("/app", "")
+		w.Create("/app/x", "1")
+		w.Create("/app/y", "1")
 		swap := func(remove, add string) {
 			_, err := w.op.Multi(&zk.DeleteRequest{Path: remove, Version: -1},
 				&zk.CreateRequest{Path: add, Data: []byte("1"), Acl: zk.WorldACL(zk.PermAll)})
-			w.must(err)
+			w.Must(err)
 		}
 		var looked []string
 		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.Op == "exists" && len(looked) < 2 {
 				looked = append(looked, f.Path)
 				if len(looked) == 1 {
-					w.delete(f.Path)
+					w.Delete(f.Path)
 				} else {
 					time.Sleep(time.Millisecond) // of the bubble: the first is answered
 					swap(f.Path, looked[0])
@@ -166,8 +166,8 @@ func TestAbsentAtOneMoment(t *testing.T) {
 			}
 			return coordtest.Pass
 		})
-		w.must(w.numbers(nil, "x", "y"))
-		if w.get("/app/x") != "nothing" || w.get("/app/y") != "nothing" || len(looked) < 2 {
+		w.Must(w.numbers(nil, "x", "y"))
+		if w.Get("/app/x") != "nothing" || w.Get("/app/y") != "nothing" || len(looked) < 2 {
 			t.Errorf("after looking at %q stored\n%s", looked, w.Tree())
 		}
 	})
@@ -179,7 +179,7 @@ func TestAbsentAtOneMoment(t *testing.T) {
 // Nothing is left behind.
 func TestAbsenceCosts(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.must(w.numbers(map[string]int{"a": 1}))
+		w.Must(w.numbers(map[string]int{"a": 1}))
 		var requests []string
 		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.N > 0 {
@@ -201,7 +201,7 @@ func TestAbsenceCosts(t *testing.T) {
 		} {
 			before := w.Tree()
 			requests = nil
-			w.must(w.numbers(x.values, x.remove...))
+			w.Must(w.numbers(x.values, x.remove...))
 			if got := strings.Join(requests, " "); got != x.want {
 				t.Errorf("%v and to remove %q: requests %s, want %s", x.values, x.remove, got, x.want)
 			}
@@ -215,14 +215,14 @@ func TestAbsenceCosts(t *testing.T) {
 // What is created and deleted to find a key absent is nobody's news.
 func TestAbsenceIsNoNews(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.must(w.numbers(map[string]int{"a": 1}))
-		reader, _ := w.dial(nil)
+		w.Must(w.numbers(map[string]int{"a": 1}))
+		reader := w.Dial(nil, nil).Client
 		key, tree := config.New(reader, "/app/x", numbers).Watch(bg), config.NewTree(reader, "/app", numbers).Watch(bg)
 		w.expect(key, "none missing")
 		time.Sleep(time.Second) // of the bubble: the tree has read
 		<-tree.Updates()
 		for range 3 {
-			w.must(w.numbers(nil, "x", "x/below", "y"))
+			w.Must(w.numbers(nil, "x", "x/below", "y"))
 			time.Sleep(time.Second)
 			w.quiet(key)
 			select {
@@ -241,16 +241,16 @@ func TestAbsenceIsNoNews(t *testing.T) {
 // is refused, and the key named; alone it may be removed all the same.
 func TestAbsenceRefused(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.must(w.numbers(map[string]int{"a": 1}))
+		w.Must(w.numbers(map[string]int{"a": 1}))
 		_, err := w.op.SetACL("/app", zk.WorldACL(zk.PermAll&^zk.PermCreate), -1)
-		w.must(err)
+		w.Must(err)
 		err = w.numbers(map[string]int{"a": 2}, "none")
-		w.wants(err, "publish", "/app", zk.ErrNoAuth)
-		if !strings.Contains(fmt.Sprint(err), `"none"`) || w.get("/app/a") != "1" {
-			t.Errorf("%v; stored %s", err, w.get("/app/a"))
+		w.WantsOp(err, "publish", "/app", zk.ErrNoAuth)
+		if !strings.Contains(fmt.Sprint(err), `"none"`) || w.Get("/app/a") != "1" {
+			t.Errorf("%v; stored %s", err, w.Get("/app/a"))
 		}
-		w.must(w.numbers(nil, "none"))
-		w.must(w.numbers(map[string]int{"a": 2}))
+		w.Must(w.numbers(nil, "none"))
+		w.Must(w.numbers(map[string]int{"a": 2}))
 	})
 }
 
@@ -260,15 +260,15 @@ func TestAbsenceAnswerLost(t *testing.T) {
 	for _, witnesses := range []bool{true, false} {
 		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 			bubble(t, func(w *world) {
-				w.must(w.numbers(map[string]int{"a": 1}))
+				w.Must(w.numbers(map[string]int{"a": 1}))
 				if !witnesses {
 					_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
-					w.must(err)
+					w.Must(err)
 				}
 				w.lose(dir)
-				w.must(w.numbers(nil, "x", "y"))
-				w.must(w.numbers(map[string]int{"a": 2}, "x", "y"))
-				if w.get("/app/a") != "2" || strings.Contains(w.Tree(), "/app/x") {
+				w.Must(w.numbers(nil, "x", "y"))
+				w.Must(w.numbers(map[string]int{"a": 2}, "x", "y"))
+				if w.Get("/app/a") != "2" || strings.Contains(w.Tree(), "/app/x") {
 					t.Errorf("stored\n%s", w.Tree())
 				}
 			})

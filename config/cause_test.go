@@ -62,20 +62,20 @@ func TestCauseIsNoAnswer(t *testing.T) {
 			t.Run(fmt.Sprint(cause, " ", dir), func(t *testing.T) {
 				bubble(t, func(w *world) {
 					_, err := add(bg, w.c, "/n")
-					w.must(err)
+					w.Must(err)
 					ctx, heal := w.giveUp(cause, "multi", dir)
 					_, err = add(ctx, w.c, "/n")
-					w.wants(err, "modify", "/n", config.ErrUnknown)
-					w.wants(err, "modify", "/n", cause)
+					w.WantsOp(err, "modify", "/n", config.ErrUnknown)
+					w.WantsOp(err, "modify", "/n", cause)
 					heal()
 					n, err := add(bg, w.c, "/n") // the first is carried out in the end: nothing was lost
-					if w.must(err); n != 3 || w.get("/n") != "3" {
-						t.Errorf("then returned %d and stored %s", n, w.get("/n"))
+					if w.Must(err); n != 3 || w.Get("/n") != "3" {
+						t.Errorf("then returned %d and stored %s", n, w.Get("/n"))
 					}
 
 					ctx, heal = w.giveUp(cause, "multi", dir)
 					err = config.NewTree(w.c, "/p", numbers).Publish(ctx, map[string]int{"a": 1})
-					w.wants(err, "publish", "/p", config.ErrUnknown)
+					w.WantsOp(err, "publish", "/p", config.ErrUnknown)
 					heal()
 				})
 			})
@@ -89,16 +89,16 @@ func TestCauseLeavesNextExact(t *testing.T) {
 	for _, lost := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 		bubble(t, func(w *world) {
 			_, err := add(bg, w.c, "/n")
-			w.must(err)
+			w.Must(err)
 			ctx, heal := w.giveUp(config.ErrMissing, "multi", coordtest.ToClient)
 			_, err = add(ctx, w.c, "/n")
-			w.wants(err, "modify", "/n", config.ErrUnknown)
+			w.WantsOp(err, "modify", "/n", config.ErrUnknown)
 			heal()
 			time.Sleep(T / 4) // of the bubble: the answer that nobody waits for is in
 			w.lose(lost)
 			n, err := add(bg, w.c, "/m")
-			if w.must(err); n != 1 || w.get("/m") != "1" || w.get("/n") != "2" {
-				t.Errorf("direction %d: returned %d, stored %s, and %s before", lost, n, w.get("/m"), w.get("/n"))
+			if w.Must(err); n != 1 || w.Get("/m") != "1" || w.Get("/n") != "2" {
+				t.Errorf("direction %d: returned %d, stored %s, and %s before", lost, n, w.Get("/m"), w.Get("/n"))
 			}
 		})
 	}
@@ -109,10 +109,10 @@ func TestCauseLeavesNextExact(t *testing.T) {
 func TestCauseForbidsNoWitnesses(t *testing.T) {
 	for _, cause := range causes {
 		bubble(t, func(w *world) {
-			w.create("/n", "5")
+			w.Create("/n", "5")
 			ctx, heal := w.giveUp(cause, "create", coordtest.ToServer)
 			_, err := add(ctx, w.c, "/n")
-			w.wants(err, "modify", "/n", cause)
+			w.WantsOp(err, "modify", "/n", cause)
 			if errors.Is(err, config.ErrUnknown) {
 				t.Errorf("%v: unknown, though the change was not sent: %v", cause, err)
 			}
@@ -120,8 +120,8 @@ func TestCauseForbidsNoWitnesses(t *testing.T) {
 			for want := 6; want <= 7; want++ {
 				w.lose(coordtest.ToClient)
 				n, err := add(bg, w.c, "/n")
-				if w.must(err); n != want || w.get("/n") != fmt.Sprint(want) {
-					t.Errorf("%v: returned %d, stored %s, want %d", cause, n, w.get("/n"), want)
+				if w.Must(err); n != want || w.Get("/n") != fmt.Sprint(want) {
+					t.Errorf("%v: returned %d, stored %s, want %d", cause, n, w.Get("/n"), want)
 				}
 			}
 		})
@@ -133,11 +133,11 @@ func TestCauseForbidsNoWitnesses(t *testing.T) {
 func TestCauseIsNotMissing(t *testing.T) {
 	for _, op := range []string{"sync", "getData"} {
 		bubble(t, func(w *world) {
-			w.create("/n", "5")
+			w.Create("/n", "5")
 			cause := fmt.Errorf("sibling: %w", zk.ErrNoNode)
 			ctx, heal := w.giveUp(cause, op, coordtest.ToServer)
 			u, err := config.New(w.c, "/n", numbers).Read(ctx)
-			w.wants(err, "read", "/n", cause)
+			w.WantsOp(err, "read", "/n", cause)
 			if errors.Is(err, config.ErrMissing) || u.Err != err {
 				t.Errorf("%s: got %+v, %v", op, u, err)
 			}
@@ -145,21 +145,21 @@ func TestCauseIsNotMissing(t *testing.T) {
 		})
 	}
 	bubble(t, func(w *world) {
-		w.create("/n", "5")
+		w.Create("/n", "5")
 		for _, cause := range causes {
 			ctx, heal := w.giveUp(cause, "getData", coordtest.ToServer)
 			_, err := config.New(w.c, "/n", numbers).Modify(ctx, func(n int) (int, error) {
 				t.Errorf("%v: change of %d", cause, n)
 				return n + 1, nil
 			})
-			w.wants(err, "modify", "/n", cause)
+			w.WantsOp(err, "modify", "/n", cause)
 			if errors.Is(err, config.ErrUnknown) {
 				t.Errorf("unknown, though nothing was changed: %v", err)
 			}
 			heal()
 		}
-		if w.get("/n") != "5" {
-			t.Errorf("stored %s", w.get("/n"))
+		if w.Get("/n") != "5" {
+			t.Errorf("stored %s", w.Get("/n"))
 		}
 	})
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // TestFailover kills the servers of an ensemble in turn, the leader among them,
@@ -17,20 +16,12 @@ import (
 // Only where the machine is so slow that a session ends may an outcome be unknown.
 // (R60, R86.)
 func TestFailover(t *testing.T) {
-	e := ensemble.New(t, &ensemble.Options{Nodes: 3})
-	dial := func() *coord.Client {
-		c, err := coord.Dial(bg, e.Servers(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
+	w := harness.On(t, ensemble.New(t, &ensemble.Options{Nodes: 3}))
+	dial := func() *coord.Client { return harness.Dial(t, w.Real.Servers(), nil) }
 	rounds := 1
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 10
 	}
-	w := &world{TB: t}
 	s := config.New(dial(), "/n", numbers).Watch(t.Context())
 	var mu sync.Mutex
 	var sum tally
@@ -43,7 +34,7 @@ func TestFailover(t *testing.T) {
 			for stop.Err() == nil {
 				_, err := add(bg, c, "/n")
 				mu.Lock()
-				sum.count(w, err, coord.ErrExpired)
+				sum.count(t, err, coord.ErrExpired)
 				mu.Unlock()
 			}
 		})
@@ -56,25 +47,15 @@ func TestFailover(t *testing.T) {
 	// further waits until all is well again, as far as can be told from here.
 	further := func() {
 		t.Helper()
-		now, tick := counted(), time.NewTicker(5*time.Millisecond)
-		defer tick.Stop()
-		for deadline := time.Now().Add(30 * time.Second); counted() < now+20; <-tick.C {
-			if time.Now().After(deadline) {
-				t.Fatalf("stuck at %d", counted())
-			}
-		}
+		now := counted()
+		w.Eventually("twenty more", func() bool { return counted() >= now+20 })
 	}
 	for range rounds {
-		for _, n := range e.Nodes() {
+		for _, n := range w.Real.Nodes() {
 			further()
 			n.Kill()
 			further()
-			ctx, cancel := context.WithTimeout(bg, time.Minute)
-			err := n.Restart(ctx)
-			cancel()
-			if err != nil {
-				t.Fatal(err)
-			}
+			w.Restart(n)
 		}
 	}
 	further()
@@ -85,15 +66,8 @@ func TestFailover(t *testing.T) {
 		t.Errorf("counted %d, %+v, %v", u.Value, sum, err)
 	}
 	t.Logf("%+v", sum)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(30 * time.Second); ; <-tick.C {
-		if last, _ := s.Latest(); last.Mzxid == u.Mzxid && !last.Suspended && last.Value == u.Value {
-			return
-		}
-		if time.Now().After(deadline) {
-			last, _ := s.Latest()
-			t.Fatalf("the stream ends on %+v, stored is %+v", last, u)
-		}
-	}
+	w.Eventually("the stream ends on what is stored", func() bool {
+		last, _ := s.Latest()
+		return last.Mzxid == u.Mzxid && !last.Suspended && last.Value == u.Value
+	})
 }

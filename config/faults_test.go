@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,8 +15,8 @@ import (
 
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A tally is what has been returned by increments of /a/n.
@@ -27,8 +28,8 @@ type tally struct {
 }
 
 // count adds err to y.
-func (y *tally) count(w *world, err error, reasons ...error) {
-	w.Helper()
+func (y *tally) count(tb testing.TB, err error, reasons ...error) {
+	tb.Helper()
 	switch {
 	case err == nil:
 		y.ok++
@@ -45,7 +46,7 @@ func (y *tally) count(w *world, err error, reasons ...error) {
 			return
 		}
 	}
-	w.Errorf("unexpected: %v", err)
+	tb.Errorf("unexpected: %v", err)
 }
 
 // plots are what a client does while one frame of it meets a fault.
@@ -59,21 +60,21 @@ var plots = []struct {
 		s := config.New(w.c, "/w", numbers).Watch(ctx)
 		for i := range 3 {
 			time.Sleep(time.Second) // of the bubble: the watch is armed, or not yet
-			w.create("/w", fmt.Sprint(i))
-			w.set("/w", fmt.Sprint(10+i))
+			w.Create("/w", fmt.Sprint(i))
+			w.Set("/w", fmt.Sprint(10+i))
 			time.Sleep(time.Second)
-			w.delete("/w")
+			w.Delete("/w")
 			if i == 1 {
-				w.create("/w", "malformed")
-				w.delete("/w")
+				w.Create("/w", "malformed")
+				w.Delete("/w")
 			}
 		}
-		w.create("/w", "7")
+		w.Create("/w", "7")
 		w.converges(s, "/w")
 	}},
 	{"increments what is there", func(w *world, y *tally) {
-		w.create("/a", "")
-		w.create("/a/n", "0")
+		w.Create("/a", "")
+		w.Create("/a/n", "0")
 		for range 2 {
 			_, err := add(bg, w.c, "/a/n")
 			y.count(w, err, coord.ErrExpired)
@@ -86,9 +87,9 @@ var plots = []struct {
 		}
 	}},
 	{"increments twice at once what others increment, before and while it does", func(w *world, y *tally) {
-		w.create("/a", "")
-		w.create("/a/n", "0")
-		other := w.Client(w, &coord.Options{SessionTimeout: 10 * T})
+		w.Create("/a", "")
+		w.Create("/a/n", "0")
+		other := w.Client(harness.Long).Client
 		var meddled atomic.Bool // who comes second does not wait: a mutex would stop the bubble's time
 		var wg sync.WaitGroup
 		errs := make([]error, 2)
@@ -109,7 +110,7 @@ var plots = []struct {
 		}
 	}},
 	{"increments, for as long as it takes and no longer, and follows what it does", func(w *world, y *tally) {
-		w.create("/a", "")
+		w.Create("/a", "")
 		s := config.New(w.c, "/a/n", numbers).Watch(bg)
 		for range 4 {
 			ctx, cancel := context.WithTimeout(bg, T/8)
@@ -126,7 +127,7 @@ var plots = []struct {
 		values := map[string]int{"x": 1, "y/z": 1}
 		publish := func(remove ...string) error {
 			err := config.NewTree(w.c, "/p", numbers).Publish(bg, values, remove...)
-			x, yz, v := w.get("/p/x"), w.get("/p/y/z"), fmt.Sprint(values["x"])
+			x, yz, v := w.Get("/p/x"), w.Get("/p/y/z"), fmt.Sprint(values["x"])
 			switch {
 			case err == nil && (x != v || yz != v):
 				w.Errorf("published %s, stored %s and %s", v, x, yz)
@@ -141,10 +142,46 @@ var plots = []struct {
 		values["x"], values["y/z"] = 2, 2
 		_ = publish("none", "y/none", "none/below")
 		if err := config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"k": 1}, "x", "y/z"); err == nil {
-			if w.get("/p/x") != "nothing" || w.get("/p/y/z") != "nothing" || w.get("/p/k") != "1" {
+			if w.Get("/p/x") != "nothing" || w.Get("/p/y/z") != "nothing" || w.Get("/p/k") != "1" {
 				w.Errorf("stored\n%s", w.Tree())
 			}
 		}
+	}},
+	{"stores, again, and deletes, twice", func(w *world, _ *tally) {
+		v := config.New(w.c, "/a/v", numbers)
+		written := func(want string, u config.Update[int], err error) {
+			_, stat, _ := w.op.Get("/a/v")
+			switch {
+			case err != nil && !errors.Is(err, coord.ErrExpired):
+				w.Errorf("unexpected: %v", err)
+			case err == nil && w.Get("/a/v") != want:
+				w.Errorf("stored %s, want %s", w.Get("/a/v"), want)
+			case err == nil && want != "nothing" && (u.Version != stat.Version || u.Mzxid != stat.Mzxid):
+				w.Errorf("returned %+v, stored is %+v", u, stat)
+			}
+		}
+		for range 2 {
+			u, err := v.Store(bg, 1)
+			written("1", u, err)
+			u, err = v.Store(bg, 2)
+			written("2", u, err)
+			written("nothing", config.Update[int]{}, v.Delete(bg))
+		}
+	}},
+	{"reads all of what others publish", func(w *world, _ *tally) {
+		other, tree := w.Client(harness.Long).Client, config.NewTree(w.c, "/app", numbers)
+		for gen := range 3 {
+			if gen > 0 {
+				publish(w, other, gen)
+			}
+			now, err := tree.Read(bg)
+			w.Must(err)
+			whole(w, now)
+			if got := now.Keys["a"].Value; got != gen {
+				w.Errorf("read generation %d of %d", got, gen)
+			}
+		}
+		w.Must(other.Close())
 	}},
 }
 
@@ -154,46 +191,16 @@ func (w *world) converges(s *event.Stream[config.Update[int]], path string) {
 	time.Sleep(3 * T) // of the bubble: every fault is over
 	synctest.Wait()
 	u, _ := s.Latest()
-	if _, stat, err := w.op.Get(path); err != nil || u.Mzxid != stat.Mzxid || u.Err != nil || u.Suspended || fmt.Sprint(u.Value) != w.get(path) {
-		w.Errorf("the stream ends on %+v, stored is %s of %+v, %v", u, w.get(path), stat, err)
+	if _, stat, err := w.op.Get(path); err != nil || u.Mzxid != stat.Mzxid || u.Err != nil || u.Suspended || fmt.Sprint(u.Value) != w.Get(path) {
+		w.Errorf("the stream ends on %+v, stored is %s of %+v, %v", u, w.Get(path), stat, err)
 	}
 }
 
-// faults are what one frame meets.
-var faults = []struct {
-	name string
-	meet func(w *world) coordtest.Action
-}{
-	{"lost", func(*world) coordtest.Action { return coordtest.Drop }},
-	{"lost with the connection", func(*world) coordtest.Action { return coordtest.HangUp }},
-	{"the last of its connection", func(*world) coordtest.Action { return coordtest.PassAndHangUp }},
-	{"delayed by T/4", stall(coordtest.Both, T/4)},
-	{"delayed on the way there beyond the session's end", stall(coordtest.ToServer, 2*T)},
-	{"delayed on the way back beyond the session's end", stall(coordtest.ToClient, 2*T)},
-	{"followed by the session's expiry", func(w *world) coordtest.Action {
-		w.Expire(w.c.Session().ID())
-		return coordtest.Pass
-	}},
-	{"lost with the connection and the session", func(w *world) coordtest.Action {
-		w.Expire(w.c.Session().ID())
-		return coordtest.HangUp
-	}},
-	{"there while the server freezes", func(w *world) coordtest.Action {
-		time.AfterFunc(T/4, w.Freeze())
-		return coordtest.Pass
-	}},
-	{"there while the server freezes for longer than the client waits", func(w *world) coordtest.Action {
-		time.AfterFunc(T*3/4, w.Freeze())
-		return coordtest.Pass
-	}},
-}
-
-func stall(d coordtest.Direction, long time.Duration) func(*world) coordtest.Action {
-	return func(w *world) coordtest.Action {
-		time.AfterFunc(long, w.link.Stall(d))
-		return coordtest.Pass
-	}
-}
+// faults are those that every recipe must bear, and two that leave the outcome of a
+// write unknown.
+var faults = append(slices.Clone(harness.Common),
+	harness.Expired.And(harness.Cut).Called("lost with the connection and the session"),
+	harness.Frozen(3, 4).Called("there while the server freezes for longer than the client waits"))
 
 // TestFaults lets every frame of every plot meet every fault, each in a bubble of
 // its own. Whatever happens, a stream ends on what is stored; an increment that
@@ -206,76 +213,45 @@ func TestFaults(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf("of %d increments the outcome was unknown of %d because ctx had ended, and of %d because a session had", all.Load(), left.Load(), unknown.Load())
 	})
+	var workloads []harness.Workload
 	for _, p := range plots {
-		play := func(t *testing.T, hook func(*world, coordtest.Frame) coordtest.Action) {
-			bubble(t, func(w *world) {
-				first := w.c.Session()
-				start := map[coordtest.Direction]int{}
-				w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-					if f.N == 0 {
-						return coordtest.Pass // a heartbeat
-					}
-					if _, ok := start[f.Dir]; !ok {
-						start[f.Dir] = f.N - 1
-					}
-					f.N -= start[f.Dir]
-					return hook(w, f)
-				})
-				var y tally
-				p.run(w, &y)
-				w.link.OnFrame(nil)
+		workloads = append(workloads, harness.Workload{Name: p.name, Faults: faults, Run: func(hw *harness.World, connect func() *harness.Client) {
+			w := newWorld(hw, connect())
+			first := w.c.Session()
+			var y tally
+			p.run(w, &y)
+			w.Rest()
+			w.client.Exempt(func() {
 				time.Sleep(3 * T) // of the bubble: what can still happen has
-				if y != (tally{}) {
-					n := 0
-					if text := w.get("/a/n"); text != "nothing" {
-						n, _ = strconv.Atoi(text)
-					}
-					if n < y.ok || n > y.ok+y.unknown+y.left {
-						w.Errorf("%+v, but %d were carried out", y, n)
-					}
-				}
+				w.adds(y)
 				if y.unknown > 0 && first.Err() == nil {
 					w.Errorf("unknown: %d, and yet neither session nor ctx has ended", y.unknown)
 				}
 				all.Add(int64(y.ok + y.left + y.unknown + y.failed))
 				left.Add(int64(y.left))
 				unknown.Add(int64(y.unknown))
-				w.must(w.c.Close())
+				w.Must(w.c.Close())
 				w.reap()
 				if tree := w.Tree(); strings.Contains(tree, "config-") && !strings.Contains(p.name, "others increment") {
 					w.Errorf("left\n%s", tree)
 				}
 			})
-		}
-		t.Run(p.name, func(t *testing.T) {
-			frames := map[coordtest.Direction]int{} // learned without a fault
-			play(t, func(_ *world, f coordtest.Frame) coordtest.Action {
-				frames[f.Dir] = max(frames[f.Dir], f.N)
-				return coordtest.Pass
-			})
-			t.Logf("%d frames to the server and %d back", frames[coordtest.ToServer], frames[coordtest.ToClient])
-			for dir, n := range frames {
-				for i := range n {
-					for _, x := range faults {
-						way := map[coordtest.Direction]string{coordtest.ToServer: "there", coordtest.ToClient: "back"}[dir]
-						t.Run(fmt.Sprintf("frame %d %s %s", i+1, way, x.name), func(t *testing.T) {
-							t.Parallel()
-							met := false
-							play(t, func(w *world, f coordtest.Frame) coordtest.Action {
-								if met || f.Dir != dir || f.N != i+1 {
-									return coordtest.Pass
-								}
-								met = true
-								action := x.meet(w)
-								if action == coordtest.Drop && f.Op == "event" {
-									action = coordtest.HangUp // TCP loses no frame alone
-								}
-								return action
-							})
-						})
-					}
-				}
-			}
-		})
+		}})
+	}
+	harness.Faults(t, workloads...)
+}
+
+// adds checks that what is stored at /a/n is what y says.
+func (w *world) adds(y tally) {
+	w.Helper()
+	if y == (tally{}) {
+		return
+	}
+	n := 0
+	if text := w.Get("/a/n"); text != "nothing" {
+		n, _ = strconv.Atoi(text)
+	}
+	if n < y.ok || n > y.ok+y.unknown+y.left {
+		w.Errorf("%+v, but %d were carried out", y, n)
 	}
 }

@@ -36,38 +36,38 @@ func TestNullIsNoValue(t *testing.T) {
 		world := zk.WorldACL(zk.PermAll)
 		for _, path := range []string{"/p", "/p/n"} {
 			_, err := w.op.Create(path, nil, 0, world)
-			w.must(err)
+			w.Must(err)
 		}
 		s := config.New(w.c, "/p/n", numbers).Watch(bg)
 		tree := config.NewTree(w.c, "/p", numbers).Watch(bg)
 		u := w.expect(s, "none missing")
-		w.wants(u.Err, "watch", "/p/n", config.ErrMissing)
+		w.WantsOp(u.Err, "watch", "/p/n", config.ErrMissing)
 		w.shows(tree, "")
 		_, err := config.New(w.c, "/p/n", numbers).Read(bg)
-		w.wants(err, "read", "/p/n", config.ErrMissing)
+		w.WantsOp(err, "read", "/p/n", config.ErrMissing)
 		for want := 1; want <= 2; want++ {
 			n, err := add(bg, w.c, "/p/n")
-			if w.must(err); n != want || w.get("/p/n") != "1" && want == 1 {
-				t.Errorf("returned %d and stored %s, want %d", n, w.get("/p/n"), want)
+			if w.Must(err); n != want || w.Get("/p/n") != "1" && want == 1 {
+				t.Errorf("returned %d and stored %s, want %d", n, w.Get("/p/n"), want)
 			}
 		}
 		w.expect(s, "2 v2")
 		w.shows(tree, "n=2")
 		_, err = w.op.Set("/p/n", nil, -1)
-		w.must(err)
+		w.Must(err)
 		w.expect(s, "2 v2 missing")
 		w.shows(tree, "")
 		_, err = config.New(w.c, "/p/n", numbers).Read(bg)
-		w.wants(err, "read", "/p/n", config.ErrMissing)
+		w.WantsOp(err, "read", "/p/n", config.ErrMissing)
 		n, err := add(bg, w.c, "/p/n")
-		if w.must(err); n != 1 || w.get("/p/n") != "1" {
-			t.Errorf("returned %d and stored %s, want 1", n, w.get("/p/n"))
+		if w.Must(err); n != 1 || w.Get("/p/n") != "1" {
+			t.Errorf("returned %d and stored %s, want 1", n, w.Get("/p/n"))
 		}
 		w.expect(s, "1 v4")
-		w.set("/p/n", "")
+		w.Set("/p/n", "")
 		w.expect(s, "1 v4 malformed")
 		_, err = config.New(w.c, "/p/n", numbers).Read(bg)
-		w.wants(err, "read", "/p/n", nil, "decode")
+		w.WantsOp(err, "read", "/p/n", nil, "decode")
 	})
 }
 
@@ -76,8 +76,8 @@ func TestNullIsNoValue(t *testing.T) {
 func TestDirectoryIsGivenValue(t *testing.T) {
 	bubble(t, func(w *world) {
 		_, err := add(bg, w.c, "/db/port")
-		w.must(err)
-		meddle := sync.OnceFunc(func() { w.set("/db", "7") })
+		w.Must(err)
+		meddle := sync.OnceFunc(func() { w.Set("/db", "7") })
 		n, err := config.New(w.c, "/db", numbers).Modify(bg, func(n int) (int, error) {
 			if n != 0 && n != 7 {
 				t.Errorf("change of %d", n)
@@ -85,7 +85,7 @@ func TestDirectoryIsGivenValue(t *testing.T) {
 			meddle()
 			return n + 1, nil
 		})
-		if w.must(err); n.Value != 8 || w.get("/db") != "8" || w.get("/db/port") != "1" {
+		if w.Must(err); n.Value != 8 || w.Get("/db") != "8" || w.Get("/db/port") != "1" {
 			t.Errorf("returned %+v, stored\n%s", n, w.Tree())
 		}
 	})
@@ -96,20 +96,20 @@ func TestDirectoryIsGivenValue(t *testing.T) {
 func TestValueAtChroot(t *testing.T) {
 	for _, first := range []string{"/", "/a"} {
 		bubble(t, func(w *world) {
-			c, _ := w.dial(&coord.Options{Chroot: "/deep/down"})
+			c := w.Dial(nil, &coord.Options{Chroot: "/deep/down"}).Client
 			_, err := add(bg, c, first)
-			w.must(err)
+			w.Must(err)
 			want := "2"
 			if first != "/" {
 				want = "1"
-				w.must(config.NewTree(c, "/", numbers).Publish(bg, nil, first[1:]))
+				w.Must(config.NewTree(c, "/", numbers).Publish(bg, nil, first[1:]))
 			}
 			_, err = add(bg, c, "/")
-			w.must(err)
-			w.must(c.Close())
+			w.Must(err)
+			w.Must(c.Close())
 			time.Sleep(time.Minute) // of the bubble
 			w.reap()
-			if got := w.get("/deep/down"); got != want {
+			if got := w.Get("/deep/down"); got != want {
 				t.Errorf("first %s: stored %s, want %s", first, got, want)
 			}
 		})
@@ -120,22 +120,22 @@ func TestValueAtChroot(t *testing.T) {
 // value is the same.
 func TestKeyIsReadableAgain(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/p", "")
-		w.create("/p/a", "1")
+		w.Create("/p", "")
+		w.Create("/p/a", "1")
 		tree := config.NewTree(w.c, "/p", numbers).Watch(bg)
 		w.shows(tree, "a=1")
 		for _, name := range []string{"b", "c"} {
 			_, err := w.op.SetACL("/p/a", zk.WorldACL(zk.PermAll&^zk.PermRead), -1)
-			w.must(err)
-			w.Expire(w.c.Session().ID()) // so that it is read again
+			w.Must(err)
+			w.Expire(w.client) // so that it is read again
 			k := "a=1(unreadable)"
 			if name == "c" {
 				k += " b=2"
 			}
 			w.shows(tree, k)
 			_, err = w.op.SetACL("/p/a", zk.WorldACL(zk.PermAll), -1)
-			w.must(err)
-			w.create("/p/"+name, "2") // so that they are listed again
+			w.Must(err)
+			w.Create("/p/"+name, "2") // so that they are listed again
 			w.shows(tree, strings.Replace(k, "(unreadable)", "", 1)+" "+name+"=2")
 		}
 		k, _ := tree.Latest()
@@ -167,24 +167,24 @@ func TestTreeLeavesOthersAlone(t *testing.T) {
 		w.shows(all, "")
 		var clients []*coord.Client
 		for _, chroot := range []string{"/", "/app", "/app/deep/er"} {
-			c, _ := w.dial(&coord.Options{Chroot: chroot})
+			c := w.Dial(nil, &coord.Options{Chroot: chroot}).Client
 			_, err := add(bg, c, "/n")
-			w.must(err)
+			w.Must(err)
 			clients = append(clients, c)
 		}
-		w.create("/app/x", "1")
-		w.create("/app/x/_zkcoord", "1")
-		w.create("/app/x/_zkcoord/y", "1")
-		w.create("/app/x/zookeeper", "1") // is the ensemble's at the top only
+		w.Create("/app/x", "1")
+		w.Create("/app/x/_zkcoord", "1")
+		w.Create("/app/x/_zkcoord/y", "1")
+		w.Create("/app/x/zookeeper", "1") // is the ensemble's at the top only
 		w.shows(all, "app/deep/er/n=1 app/n=1 app/x=1 app/x/zookeeper=1 n=1")
 		w.shows(app, "deep/er/n=1 n=1 x=1 x/zookeeper=1")
-		w.must(clients[1].Close())
+		w.Must(clients[1].Close())
 		w.reap()
 		w.shows(all, "app/deep/er/n=1 app/n=1 app/x=1 app/x/zookeeper=1 n=1")
 		requests = nil
 		for range 20 {
 			_, err := add(bg, clients[0], "/n")
-			w.must(err)
+			w.Must(err)
 			synctest.Wait()
 		}
 		if i := slices.IndexFunc(requests, func(op string) bool { return op != "getData" }); i >= 0 || len(requests) > 20 {
@@ -197,9 +197,9 @@ func TestTreeLeavesOthersAlone(t *testing.T) {
 // the loss of the connection, make others.
 func TestKeysStay(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/p", "")
-		w.create("/p/a", "1")
-		w.create("/p/b", "2")
+		w.Create("/p", "")
+		w.Create("/p/a", "1")
+		w.Create("/p/b", "2")
 		tree := config.NewTree(w.c, "/p", numbers).Watch(bg)
 		var all, were []config.Values[int]
 		receive := func(want string) {
@@ -218,9 +218,9 @@ func TestKeysStay(t *testing.T) {
 		receive("a=1 b=2?")
 		heal()
 		receive("a=1 b=2")
-		w.set("/p/a", "no number")
+		w.Set("/p/a", "no number")
 		receive("a=1(bad) b=2")
-		w.delete("/p/b")
+		w.Delete("/p/b")
 		receive("a=1(bad)")
 		for i, k := range all {
 			if !maps.Equal(k.Keys, were[i].Keys) {
@@ -235,7 +235,7 @@ func TestKeysStay(t *testing.T) {
 func TestReadsCatchUp(t *testing.T) {
 	bubble(t, func(w *world) {
 		_, err := add(bg, w.c, "/n")
-		w.must(err)
+		w.Must(err)
 		var requests []string
 		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.N > 0 {
@@ -251,23 +251,23 @@ func TestReadsCatchUp(t *testing.T) {
 			requests = nil
 		}
 		_, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.must(err)
+		w.Must(err)
 		asked("sync", "getData")
 		_, err = config.New(w.c, "/none", numbers).Read(bg)
-		w.wants(err, "read", "/none", config.ErrMissing)
+		w.WantsOp(err, "read", "/none", config.ErrMissing)
 		asked("sync", "getData")
-		meddle := sync.OnceFunc(func() { w.set("/n", "5") })
+		meddle := sync.OnceFunc(func() { w.Set("/n", "5") })
 		n, err := config.New(w.c, "/n", numbers).Modify(bg, func(n int) (int, error) {
 			meddle()
 			return n + 1, nil
 		})
-		if w.must(err); n.Value != 6 {
+		if w.Must(err); n.Value != 6 {
 			t.Errorf("returned %+v", n)
 		}
 		asked("getData", "multi", "sync", "getData", "multi")
 		mine := errors.New("not this one")
 		_, err = config.New(w.c, "/n", numbers).Modify(bg, func(int) (int, error) { return 0, mine })
-		w.wants(err, "modify", "/n", mine) // not on the word of a server that may be behind
+		w.WantsOp(err, "modify", "/n", mine) // not on the word of a server that may be behind
 		asked("getData", "sync", "getData")
 	})
 }
@@ -278,10 +278,10 @@ func TestJSONNull(t *testing.T) {
 		if p, err := config.JSON[*int]().Decode([]byte("null")); p != nil || err != nil {
 			t.Errorf("got %v, %v", p, err)
 		}
-		w.create("/n", "7")
+		w.Create("/n", "7")
 		s := config.New(w.c, "/n", config.JSON[int]()).Watch(bg)
 		w.expect(s, "7 v0")
-		w.set("/n", "null")
+		w.Set("/n", "null")
 		w.expect(s, "0 v1")
 	})
 }

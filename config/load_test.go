@@ -12,7 +12,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A record is a value of 1 KiB.
@@ -27,19 +27,12 @@ type record struct {
 func TestLoad(t *testing.T) {
 	const watchers, rate = 50, 200
 	long := 10 * time.Second
-	if locktest.Stress {
+	if harness.Stress {
 		long = time.Minute
 	}
-	servers := ensemble.Shared(t).Servers()
-	dial := func() *coord.Client {
-		c, err := coord.Dial(bg, servers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
-	path := own() + "/record"
+	w := harness.On(t, ensemble.Shared(t))
+	dial := func() *coord.Client { return harness.Dial(t, w.Real.Servers(), nil) }
+	path := w.Dir + "/record"
 	pad := strings.Repeat("x", 1<<10-len(`{"N":12345,"Pad":""}`))
 	var streams []*event.Stream[config.Update[record]]
 	var readers sync.WaitGroup

@@ -11,7 +11,7 @@ import (
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // On a real server, while two publish as fast as they can, each all keys of its
@@ -20,19 +20,12 @@ import (
 func TestPublicationsMeetOnRealServer(t *testing.T) {
 	const publishers, readers = 2, 2
 	rounds := 200
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 2000
 	}
-	servers := ensemble.Shared(t).Servers()
-	root := own()
-	dial := func() *coord.Client {
-		c, err := coord.Dial(t.Context(), servers, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
+	w := harness.On(t, ensemble.Shared(t))
+	root := w.Dir
+	dial := func() *coord.Client { return harness.Dial(t, w.Real.Servers(), nil) }
 	kinds := [][]string{{"a", "d/b"}, {"a", "d/b", "opt"}, {"a", "d/b", "opt", "e/opt"}, {"a", "d/b", "f/g/opt", "opt/below"}}
 	all := []string{"a", "d/b", "opt", "opt/below", "e/opt", "f/g/opt"}
 	publish := func(c *coord.Client, gen int) {

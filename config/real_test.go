@@ -13,42 +13,23 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // TestReal does on a real server what the other tests do on the one in the process:
 // it is about what servers answer.
 func TestReal(t *testing.T) {
-	servers := ensemble.Shared(t).Servers()
-	dial := func(opts *coord.Options) *coord.Client {
-		c, err := coord.Dial(bg, servers, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	link := coordtest.NewLink(nil)
-	t.Cleanup(link.Close)
-	root := own()
-	opts := coord.Options{Chroot: root, Dial: link.Dial}
-	c, op := dial(&opts), dial(nil)
+	w := harness.On(t, ensemble.Shared(t))
+	root := w.Dir
+	dial := func(opts *coord.Options) *coord.Client { return w.Dial(nil, opts).Client }
+	client := w.Dial(nil, &coord.Options{Chroot: root})
+	c, link := client.Client, client.Link
 	publish := func(values map[string]int, remove ...string) error {
 		return config.NewTree(c, "/app", numbers).Publish(bg, values, remove...)
 	}
 	get := func(path string) string {
 		t.Helper()
-		data, _, err := op.Conn().Get(root + path)
-		if err == zk.ErrNoNode {
-			return "nothing"
-		}
-		must(err)
-		return string(data)
+		return w.Get(root + path)
 	}
 	lose := func(action coordtest.Action, dir coordtest.Direction) {
 		link.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -67,13 +48,13 @@ func TestReal(t *testing.T) {
 			for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 				lose(action, dir)
 				n, err := add(bg, c, "/deep/down/n")
-				must(err)
+				w.Must(err)
 				if want++; n != want || get("/deep/down/n") != fmt.Sprint(want) {
 					t.Fatalf("returned %d, stored %s, want %d", n, get("/deep/down/n"), want)
 				}
 			}
 		}
-		must(op.Conn().Delete(root+"/deep/down/n", -1))
+		w.Delete(root + "/deep/down/n")
 		want = 0
 	}
 
@@ -98,23 +79,22 @@ func TestReal(t *testing.T) {
 	next("none missing")
 	for i := range 3 {
 		link.OnFrame(nil)
-		_, err := op.Conn().Create(root+"/n", []byte(fmt.Sprint(i)), 0, zk.WorldACL(zk.PermAll))
-		must(err)
+		w.Create(root+"/n", fmt.Sprint(i))
 		next(fmt.Sprintf("%d v0", i))
 		link.Reset()
-		must(op.Conn().Delete(root+"/n", -1))
+		w.Delete(root + "/n")
 	}
 	next("2 v0 missing")
 
 	// Several at once.
-	must(publish(map[string]int{"a": 1, "a/b": 2, "db/host": 3}))
+	w.Must(publish(map[string]int{"a": 1, "a/b": 2, "db/host": 3}))
 	err := publish(map[string]int{"db/host": 4, "new/k": 4}, "a")
 	if !errors.Is(err, zk.ErrNotEmpty) || !strings.Contains(err.Error(), `"a"`) || get("/app/db/host") != "3" {
 		t.Errorf("%v; stored %s", err, get("/app/db/host"))
 	}
 	for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 		lose(coordtest.HangUp, dir)
-		must(publish(map[string]int{"db/host": 5}, "a", "a/b", "none"))
+		w.Must(publish(map[string]int{"db/host": 5}, "a", "a/b", "none"))
 		if get("/app/db/host") != "5" || get("/app/a") != "nothing" {
 			t.Errorf("stored %s, %s", get("/app/db/host"), get("/app/a"))
 		}
@@ -122,14 +102,13 @@ func TestReal(t *testing.T) {
 
 	// As much as is let pass.
 	big := strings.Repeat("x", coord.MaxData)
-	must(config.NewTree(c, "/big", config.Text()).Publish(bg, map[string]string{"a": big}))
+	w.Must(config.NewTree(c, "/big", config.Text()).Publish(bg, map[string]string{"a": big}))
 	many := make(map[string]string)
 	for i := range 9_000 {
 		many[fmt.Sprint("key-", i)] = ""
 	}
-	must(config.NewTree(c, "/many", config.Text()).Publish(bg, many))
-	names, _, err := op.Conn().Children(root + "/many")
-	must(err)
+	w.Must(config.NewTree(c, "/many", config.Text()).Publish(bg, many))
+	names := w.Children(root + "/many")
 	if len(names) != len(many) || len(get("/big/a")) != len(big) {
 		t.Errorf("%d keys stored", len(names))
 	}
@@ -137,25 +116,25 @@ func TestReal(t *testing.T) {
 	for key := range many {
 		gone = append(gone, key)
 	}
-	must(config.NewTree(c, "/many", config.Text()).Publish(bg, nil, gone...))
+	w.Must(config.NewTree(c, "/many", config.Text()).Publish(bg, nil, gone...))
 
 	// Without witnesses.
 	auth := []coord.Auth{{Scheme: "digest", Credential: []byte("ada:lovelace")}}
 	acl := zk.DigestACL(zk.PermAll, "ada", "lovelace")
 	owner := dial(&coord.Options{Chroot: root + "/closed", Auth: auth, ACL: acl})
 	_, err = add(bg, owner, "/n")
-	must(err)
-	_, err = op.Conn().Create(root+"/open", nil, 0, acl)
-	must(err)
-	_, err = op.Conn().Create(root+"/open/n", []byte("1"), 0, zk.WorldACL(zk.PermAll))
+	w.Must(err)
+	_, err = w.Op().Create(root+"/open", nil, 0, acl)
+	w.Must(err)
+	_, err = w.Op().Create(root+"/open/n", []byte("1"), 0, zk.WorldACL(zk.PermAll))
 	if !errors.Is(err, zk.ErrNoAuth) {
 		t.Fatal(err)
 	}
 	_, err = owner.Conn().Create(root+"/open/n", []byte("1"), 0, zk.WorldACL(zk.PermAll))
-	must(err)
+	w.Must(err)
 	stranger := dial(&coord.Options{Chroot: root + "/open"})
 	n, err := add(bg, stranger, "/n")
-	must(err)
+	w.Must(err)
 	if n != 2 || get("/open/n") != "2" {
 		t.Errorf("returned %d, stored %s", n, get("/open/n"))
 	}

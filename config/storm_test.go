@@ -2,17 +2,14 @@ package config_test
 
 import (
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
-	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A storm has every line to a server lose requests and answers, and break.
@@ -57,20 +54,20 @@ func (s *storm) on(l *coordtest.Link) {
 
 // increments has 8 clients increment /counter rounds times each, and checks that
 // each counts exactly once, though none knows what becomes of its requests.
-func (s *storm) increments(root string, rounds int, dial func() (*coord.Client, *coordtest.Link), op *coord.Client) {
+func (s *storm) increments(w *harness.World, rounds int) {
 	const clients = 8
-	path := root + "/counter"
+	path := w.Dir + "/counter"
 	var all sync.WaitGroup
 	began := time.Now()
 	var links []*coordtest.Link
 	for range clients {
-		c, l := dial()
-		links = append(links, l)
-		s.on(l)
+		c := w.Dial(nil, nil)
+		links = append(links, c.Link)
+		s.on(c.Link)
 		all.Go(func() {
 			last := 0
 			for range rounds {
-				n, err := add(bg, c, path)
+				n, err := add(bg, c.Client, path)
 				if err != nil {
 					s.Errorf("increment: %v", err)
 					return
@@ -86,7 +83,7 @@ func (s *storm) increments(root string, rounds int, dial func() (*coord.Client, 
 	for _, l := range links {
 		l.OnFrame(nil)
 	}
-	u, err := config.New(op, path, numbers).Read(bg)
+	u, err := config.New(w.Operator().Client, path, numbers).Read(bg)
 	if err != nil || u.Value != clients*rounds {
 		s.Errorf("counted %d of %d, %v", u.Value, clients*rounds, err)
 	}
@@ -97,56 +94,29 @@ func (s *storm) increments(root string, rounds int, dial func() (*coord.Client, 
 // answers are counted exactly, without an error. (R60, R63.)
 func TestExactCount(t *testing.T) {
 	rounds := 40
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 1000
 	}
-	t.Run("fake", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			server := coordtest.NewServer(t)
-			dial := func() (*coord.Client, *coordtest.Link) {
-				c := server.Client(t, nil)
-				return c, server.LinkOf(c)
-			}
-			newStorm(t).increments("", rounds, dial, server.Client(t, nil))
-		})
-	})
-	t.Run("real", func(t *testing.T) {
-		servers := ensemble.Shared(t).Servers()
-		dial := func() (*coord.Client, *coordtest.Link) {
-			l := coordtest.NewLink(nil)
-			t.Cleanup(l.Close)
-			c, err := coord.Dial(bg, servers, &coord.Options{Dial: l.Dial})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { c.Close() })
-			return c, l
-		}
-		op, _ := dial()
-		newStorm(t).increments(own(), rounds, dial, op)
+	harness.Both(t, func(t *testing.T, in harness.Maker) {
+		in(t, func(w *harness.World) { newStorm(w).increments(w, rounds) })
 	})
 }
-
-// own returns a path on the shared server that no other test has.
-func own() string { return "/config-" + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
 // TestExactCountAcrossSessions: when sessions end, too, while answers are due, the
 // count is exact, and nobody is left in doubt. (R91.)
 func TestExactCountAcrossSessions(t *testing.T) {
 	rounds := 40
-	if locktest.Stress {
+	if harness.Stress {
 		rounds = 1000
 	}
-	synctest.Test(t, func(t *testing.T) {
-		server := coordtest.NewServer(t)
-		s := newStorm(t)
+	harness.Bubble(t, func(w *harness.World) {
+		s := newStorm(w)
 		var mu sync.Mutex
 		var sum tally
-		w := &world{TB: t, Server: server}
 		var all sync.WaitGroup
 		for range 8 {
-			c := server.Client(t, &coord.Options{SessionTimeout: T})
-			l := server.LinkOf(c)
+			c := w.Client(T)
+			l := c.Link
 			all.Go(func() {
 				for i := range rounds {
 					switch i % 4 {
@@ -164,11 +134,11 @@ func TestExactCountAcrossSessions(t *testing.T) {
 								time.AfterFunc(2*T, l.Stall(dir))
 								return coordtest.Pass
 							}
-							server.Expire(c.Session().ID())
+							w.Expire(c)
 							return coordtest.HangUp
 						})
 					}
-					_, err := add(bg, c, "/counter")
+					_, err := add(bg, c.Client, "/counter")
 					mu.Lock()
 					sum.count(w, err, coord.ErrExpired)
 					mu.Unlock()
@@ -178,7 +148,7 @@ func TestExactCountAcrossSessions(t *testing.T) {
 		}
 		all.Wait()
 		time.Sleep(3 * T) // of the bubble: what is under way is over
-		u, err := config.New(server.Client(t, nil), "/counter", numbers).Read(bg)
+		u, err := config.New(w.Operator().Client, "/counter", numbers).Read(bg)
 		if err != nil || u.Value != sum.ok || sum.unknown > 0 {
 			t.Errorf("counted %d, %+v, %v", u.Value, sum, err)
 		}

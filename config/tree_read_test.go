@@ -24,31 +24,31 @@ var readings = []struct {
 	run  func(w *world, tree *config.Tree[int])
 }{
 	{"it returns all keys as they are now, and what is wrong with each", func(w *world, tree *config.Tree[int]) {
-		w.must(w.numbers(map[string]int{"a": 1, "db/port": 2, "db/host": 3}))
-		w.set("/app/db/host", "ada")
+		w.Must(w.numbers(map[string]int{"a": 1, "db/port": 2, "db/host": 3}))
+		w.Set("/app/db/host", "ada")
 		_, err := w.op.Create("/app/secret", []byte("7"), 0, zk.DigestACL(zk.PermAll, "some", "one"))
-		w.must(err)
+		w.Must(err)
 		now, err := tree.Read(bg)
-		w.must(err)
+		w.Must(err)
 		if got := sayKeys(now); got != "a=1 db/host=0(bad) db/port=2 secret=0(unreadable)" {
 			w.Errorf("got %q", got)
 		}
-		w.wants(now.Keys["db/host"].Err, "read", "/app/db/host", nil, "decode")
-		w.wants(now.Keys["secret"].Err, "read", "/app/secret", zk.ErrNoAuth)
+		w.WantsOp(now.Keys["db/host"].Err, "read", "/app/db/host", nil, "decode")
+		w.WantsOp(now.Keys["secret"].Err, "read", "/app/secret", zk.ErrNoAuth)
 		_, stat, err := w.op.Get("/app/a")
-		w.must(err)
+		w.Must(err)
 		if u := now.Keys["a"]; u.Mzxid != stat.Mzxid || !u.Modified.Equal(time.UnixMilli(stat.Mtime)) || !u.Read.Equal(time.Now()) {
 			w.Errorf("a is %+v, %+v", u, stat)
 		}
 	}},
 	{"a path that is not there has no keys", func(w *world, tree *config.Tree[int]) {
 		now, err := tree.Read(bg)
-		if w.must(err); len(now.Keys) > 0 || now.Suspended {
+		if w.Must(err); len(now.Keys) > 0 || now.Suspended {
 			w.Errorf("got %+v", now)
 		}
 	}},
 	{"its server catches up first; what a stream follows is not read again", func(w *world, tree *config.Tree[int]) {
-		w.must(w.numbers(map[string]int{"a": 1, "b": 2}))
+		w.Must(w.numbers(map[string]int{"a": 1, "b": 2}))
 		var requests []string
 		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.N > 0 {
@@ -57,27 +57,27 @@ var readings = []struct {
 			return coordtest.Pass
 		})
 		_, err := tree.Read(bg)
-		w.must(err)
+		w.Must(err)
 		if len(requests) != 6 || requests[0] != "sync" { // and the children of three, and the data of two
 			w.Errorf("requests %q", requests)
 		}
 		tree.Watch(bg)
-		w.set("/app/a", "3")
+		w.Set("/app/a", "3")
 		time.Sleep(time.Second) // of the bubble
 		requests = nil
 		now, err := tree.Read(bg)
-		if w.must(err); !slices.Equal(requests, []string{"sync"}) || sayKeys(now) != "a=3 b=2" {
+		if w.Must(err); !slices.Equal(requests, []string{"sync"}) || sayKeys(now) != "a=3 b=2" {
 			w.Errorf("requests %q, got %q", requests, sayKeys(now))
 		}
 	}},
 	{"what was stored before the call is in it, whoever has stored it", func(w *world, tree *config.Tree[int]) {
-		other, _ := w.dial(nil)
+		other := w.Dial(nil, nil).Client
 		theirs := config.NewTree(other, "/app", numbers)
 		tree.Watch(bg)
 		for i := range 50 {
-			w.must(theirs.Publish(bg, map[string]int{"a": i, fmt.Sprint("k", i%3): i}, fmt.Sprint("k", (i+1)%3)))
+			w.Must(theirs.Publish(bg, map[string]int{"a": i, fmt.Sprint("k", i%3): i}, fmt.Sprint("k", (i+1)%3)))
 			now, err := tree.Read(bg)
-			w.must(err)
+			w.Must(err)
 			_, gone := now.Keys[fmt.Sprint("k", (i+1)%3)]
 			if now.Keys["a"].Value != i || now.Keys[fmt.Sprint("k", i%3)].Value != i || gone {
 				w.Errorf("after publication %d: %s", i, sayKeys(now))
@@ -85,52 +85,52 @@ var readings = []struct {
 		}
 	}},
 	{"it waits for a connection, across sessions, as long as ctx allows (R61)", func(w *world, tree *config.Tree[int]) {
-		w.must(w.numbers(map[string]int{"a": 1}))
+		w.Must(w.numbers(map[string]int{"a": 1}))
 		heal := w.link.Stall(coordtest.Both)
 		cause := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(bg, time.Second, cause)
 		defer cancel()
 		began := time.Now()
 		_, err := tree.Read(ctx)
-		w.wants(err, "read", "/app", cause)
+		w.WantsOp(err, "read", "/app", cause)
 		if d := time.Since(began); d != time.Second {
 			w.Errorf("after %v", d)
 		}
 		time.AfterFunc(2*T, heal)
 		now, err := tree.Read(bg)
-		if w.must(err); sayKeys(now) != "a=1" {
+		if w.Must(err); sayKeys(now) != "a=1" {
 			w.Errorf("got %q", sayKeys(now))
 		}
-		w.must(w.c.Close())
+		w.Must(w.c.Close())
 		_, err = tree.Read(bg)
-		w.wants(err, "read", "/app", coord.ErrClosed)
+		w.WantsOp(err, "read", "/app", coord.ErrClosed)
 	}},
 	{"ctx ends it while what is below is read", func(w *world, tree *config.Tree[int]) {
-		w.must(w.numbers(map[string]int{"a": 1}))
+		w.Must(w.numbers(map[string]int{"a": 1}))
 		cause := errors.New("enough")
 		ctx, heal := w.giveUp(cause, "getData", coordtest.ToClient)
 		_, err := tree.Read(ctx)
-		w.wants(err, "read", "/app", cause)
+		w.WantsOp(err, "read", "/app", cause)
 		heal()
 	}},
 	{"what cannot be right is refused at once, and what may not be listed", func(w *world, _ *config.Tree[int]) {
 		_, err := w.op.Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
-		w.must(err)
+		w.Must(err)
 		_, err = config.NewTree(w.c, "/secret", numbers).Read(bg)
-		w.wants(err, "read", "/secret", zk.ErrNoAuth)
+		w.WantsOp(err, "read", "/secret", zk.ErrNoAuth)
 		w.link.Cut() // nothing is asked
 		_, err = config.NewTree(w.c, "app", numbers).Read(bg)
-		w.wants(err, "read", "app", coord.ErrInvalidPath)
+		w.WantsOp(err, "read", "app", coord.ErrInvalidPath)
 		_, err = config.NewTree(w.c, "/app", config.Codec[int]{Encode: encodeNumber}).Read(bg)
-		w.wants(err, "read", "/app", nil, "no Decode")
+		w.WantsOp(err, "read", "/app", nil, "no Decode")
 	}},
 	{"a decoder that panics is an error of its key, and one that ends its goroutine is one of Read", func(w *world, _ *config.Tree[int]) {
-		w.must(w.numbers(map[string]int{"a": 1}))
+		w.Must(w.numbers(map[string]int{"a": 1}))
 		now, err := config.NewTree(w.c, "/app", decoder(func([]byte) (int, error) { panic("no") })).Read(bg)
-		w.must(err)
-		w.wants(now.Keys["a"].Err, "read", "/app/a", nil, "panicked")
+		w.Must(err)
+		w.WantsOp(now.Keys["a"].Err, "read", "/app/a", nil, "panicked")
 		_, err = config.NewTree(w.c, "/app", decoder(func([]byte) (int, error) { runtime.Goexit(); return 0, nil })).Read(bg)
-		w.wants(err, "read", "/app", nil)
+		w.WantsOp(err, "read", "/app", nil)
 	}},
 }
 
@@ -148,7 +148,7 @@ func TestTreeRead(t *testing.T) {
 func TestTreeReadsWholePublications(t *testing.T) {
 	run := func(t *testing.T, hook func(n int) coordtest.Action) (frames int) {
 		bubble(t, func(w *world) {
-			other, _ := w.dial(nil)
+			other := w.Dial(nil, nil).Client
 			tree := config.NewTree(w.c, "/app", numbers)
 			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 				if f.N == 0 {
@@ -166,7 +166,7 @@ func TestTreeReadsWholePublications(t *testing.T) {
 			})
 			for last := -1; last < 6; {
 				now, err := tree.Read(bg)
-				w.must(err)
+				w.Must(err)
 				whole(w, now)
 				gen := now.Keys["a"].Value
 				if gen < last {

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/zkcoord/zkcoord/config"
-	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // On a real server, too, no Tree sees half of what is published together, while
@@ -18,19 +17,8 @@ import (
 // the time; and all end on the last one.
 func TestTreeOnRealServer(t *testing.T) {
 	const readers, keys, rounds = 5, 20, 300
-	servers := ensemble.Shared(t).Servers()
-	root := fmt.Sprintf("/tree-%d", time.Now().UnixNano())
-	dial := func() (*coord.Client, *coordtest.Link) {
-		link := coordtest.NewLink(nil)
-		t.Cleanup(link.Close)
-		c, err := coord.Dial(t.Context(), servers, &coord.Options{SessionTimeout: 20 * time.Second, Dial: link.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c, link
-	}
-	writer, _ := dial()
+	w := harness.On(t, ensemble.Shared(t))
+	root, writer := w.Dir, w.Client(harness.Long)
 	publish := func(gen int) {
 		values := make(map[string]int)
 		var remove []string
@@ -42,7 +30,7 @@ func TestTreeOnRealServer(t *testing.T) {
 				remove = append(remove, key)
 			}
 		}
-		if err := config.NewTree(writer, root, config.JSON[int]()).Publish(t.Context(), values, remove...); err != nil {
+		if err := config.NewTree(writer.Client, root, config.JSON[int]()).Publish(t.Context(), values, remove...); err != nil {
 			t.Error(err)
 		}
 	}
@@ -50,8 +38,8 @@ func TestTreeOnRealServer(t *testing.T) {
 	var reading, breaking sync.WaitGroup
 	done := make(chan struct{})
 	for range readers {
-		c, link := dial()
-		tree := config.NewTree(c, root, config.JSON[int]()).Watch(t.Context())
+		c := w.Client(20 * time.Second)
+		tree := config.NewTree(c.Client, root, config.JSON[int]()).Watch(t.Context())
 		reading.Go(func() {
 			shown, last := 0, 0
 			late := time.After(time.Minute)
@@ -73,7 +61,7 @@ func TestTreeOnRealServer(t *testing.T) {
 			for {
 				select {
 				case <-tick.C:
-					link.Reset()
+					c.Link.Reset()
 				case <-done:
 					return
 				}

@@ -16,99 +16,96 @@ import (
 
 // watchings are what a stream must show. In each the name says what is guaranteed.
 // That nothing leaks, each bubble sees to. (R36.)
-var watchings = []struct {
-	name string
-	run  func(w *world)
-}{
+var watchings = []guarantee{
 	{"the first update is what is there", func(w *world) {
-		w.create("/n", "7")
+		w.Create("/n", "7")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		u := w.expect(s, "7 v0")
 		_, stat, err := w.op.Get("/n")
-		w.must(err)
+		w.Must(err)
 		if u.Mzxid != stat.Mzxid || !u.Read.Equal(time.Now()) { // time stands still in between
 			w.Errorf("update %+v, znode %+v", u, stat)
 		}
 		if latest, ok := s.Latest(); !ok || latest != u {
 			w.Errorf("latest %+v, %v", latest, ok)
 		}
-		w.set("/n", "8")
+		w.Set("/n", "8")
 		w.expect(s, "8 v1")
 		w.quiet(s)
 	}},
 	{"what is missing at first is said to be, and comes", func(w *world) {
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		u := w.expect(s, "none missing")
-		w.wants(u.Err, "watch", "/n", zk.ErrNoNode)
-		w.create("/n", "1")
+		w.WantsOp(u.Err, "watch", "/n", zk.ErrNoNode)
+		w.Create("/n", "1")
 		w.expect(s, "1 v0")
 	}},
 	{"what is malformed or missing does not replace what was good", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		good := w.expect(s, "1 v0")
 		time.Sleep(time.Second)
-		w.set("/n", "one")
+		w.Set("/n", "one")
 		u := w.expect(s, "1 v0 malformed")
-		w.wants(u.Err, "watch", "/n", nil, "decode")
+		w.WantsOp(u.Err, "watch", "/n", nil, "decode")
 		if u.Mzxid != good.Mzxid || !u.Read.Equal(good.Read) {
 			w.Errorf("the good value was %+v and is %+v", good, u)
 		}
-		w.set("/n", "uno")
+		w.Set("/n", "uno")
 		w.expect(s, "1 v0 malformed")
-		w.delete("/n")
+		w.Delete("/n")
 		w.expect(s, "1 v0 missing")
-		w.create("/n", "two")
+		w.Create("/n", "two")
 		w.expect(s, "1 v0 malformed")
-		w.set("/n", "2")
+		w.Set("/n", "2")
 		w.expect(s, "2 v1")
 	}},
 	{"what is malformed from the start has no value", func(w *world) {
-		w.create("/n", "one")
+		w.Create("/n", "one")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "none malformed")
-		w.set("/n", "1")
+		w.Set("/n", "1")
 		w.expect(s, "1 v1")
 	}},
 	{"a decoder that panics fails, and is asked again about the next value", func(w *world) {
-		w.create("/n", "panic")
+		w.Create("/n", "panic")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		u := w.expect(s, "none panicked")
-		w.wants(u.Err, "watch", "/n", nil, "decode")
-		w.set("/n", "1")
+		w.WantsOp(u.Err, "watch", "/n", nil, "decode")
+		w.Set("/n", "1")
 		w.expect(s, "1 v1")
-		w.set("/n", "panic")
+		w.Set("/n", "panic")
 		w.expect(s, "1 v1 panicked")
 	}},
 	{"a delete and a create that leave the version as it was are seen (R31)", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "1 v0")
 		_, err := w.op.Multi(&zk.DeleteRequest{Path: "/n", Version: -1},
 			&zk.CreateRequest{Path: "/n", Data: []byte("2"), Acl: zk.WorldACL(zk.PermAll)})
-		w.must(err)
+		w.Must(err)
 		w.expect(s, "2 v0")
 	}},
 	{"they are seen when they have happened while the link was down (R31, R37)", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		first := w.expect(s, "1 v0")
 		heal := w.link.Cut()
-		w.await(w.c, coord.Suspended)
+		w.Await(w.c, coord.Suspended)
 		u := w.expect(s, "1 v0 suspended")
 		if u.Mzxid != first.Mzxid || !u.Read.Equal(first.Read) {
 			w.Errorf("was %+v and is %+v", first, u)
 		}
-		w.delete("/n")
-		w.create("/n", "1") // even the same value
+		w.Delete("/n")
+		w.Create("/n", "1") // even the same value
 		heal()
-		w.await(w.c, coord.Connected)
+		w.Await(w.c, coord.Connected)
 		if u := w.expect(s, "1 v0"); u.Mzxid <= first.Mzxid {
 			w.Errorf("mzxid %d after %d", u.Mzxid, first.Mzxid)
 		}
 	}},
 	{"a blip in which nothing has changed is over without the value being decoded again", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		decodings := 0
 		s := config.New(w.c, "/n", decoder(func(data []byte) (int, error) {
 			decodings++
@@ -116,14 +113,14 @@ var watchings = []struct {
 		})).Watch(bg)
 		w.expect(s, "1 v0")
 		heal := w.link.Cut()
-		w.await(w.c, coord.Suspended)
+		w.Await(w.c, coord.Suspended)
 		w.expect(s, "1 v0 suspended")
 		heal()
-		w.await(w.c, coord.Connected)
+		w.Await(w.c, coord.Connected)
 		if u := w.expect(s, "1 v0"); !u.Read.Equal(time.Now()) {
 			w.Errorf("read at %v, and again at %v", u.Read, time.Now())
 		}
-		w.flap(w.link.Reset)
+		w.Flap(w.c, w.link.Reset)
 		synctest.Wait()
 		if u, _ := s.Latest(); say(u) != "1 v0" || decodings != 1 {
 			w.Errorf("%s after %d decodings", say(u), decodings)
@@ -133,27 +130,27 @@ var watchings = []struct {
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "none missing")
 		heal := w.link.Cut()
-		w.await(w.c, coord.Suspended)
+		w.Await(w.c, coord.Suspended)
 		w.expect(s, "none missing suspended")
 		heal()
-		w.await(w.c, coord.Connected)
+		w.Await(w.c, coord.Connected)
 		w.expect(s, "none missing")
-		w.create("/n", "one")
+		w.Create("/n", "one")
 		w.expect(s, "none malformed")
 		heal = w.link.Cut()
-		w.await(w.c, coord.Suspended)
+		w.Await(w.c, coord.Suspended)
 		w.expect(s, "none malformed suspended")
 		heal()
-		w.await(w.c, coord.Connected)
+		w.Await(w.c, coord.Connected)
 		w.expect(s, "none malformed")
 	}},
 	{"a stream that begins while the link is down says so, or nothing, until it is up (R54)", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		first := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(first, "1 v0")
 		heal := w.link.Cut()
-		w.await(w.c, coord.Suspended)
-		w.set("/n", "2")
+		w.Await(w.c, coord.Suspended)
+		w.Set("/n", "2")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		synctest.Wait()
 		if u, ok := s.Latest(); ok && !u.Suspended {
@@ -162,45 +159,45 @@ var watchings = []struct {
 		none := config.New(w.c, "/other", numbers).Watch(bg)
 		w.quiet(none)
 		heal()
-		w.await(w.c, coord.Connected)
+		w.Await(w.c, coord.Connected)
 		w.expect(s, "2 v1")
 		w.expect(none, "none missing")
 	}},
 	{"it goes on in the next session (R52, R57)", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "1 v0")
 		heal := w.link.Stall(3)
 		old := w.c.Session()
 		<-old.Done()
 		w.expect(s, "1 v0 suspended")
-		w.set("/n", "2")
+		w.Set("/n", "2")
 		heal()
-		w.await(w.c, coord.Connected)
+		w.Await(w.c, coord.Connected)
 		w.expect(s, "2 v1")
-		w.flap(func() { w.Expire(w.c.Session().ID()) })
+		w.Flap(w.c, func() { w.Expire(w.client) })
 		synctest.Wait()
 		if u, _ := s.Latest(); say(u) != "2 v1" {
 			w.Errorf("knows %s", say(u))
 		}
-		w.set("/n", "3")
+		w.Set("/n", "3")
 		w.expect(s, "3 v2")
 	}},
 	{"what may not be read ends the stream, at once or later", func(w *world) {
 		_, err := w.op.Create("/n", []byte("1"), 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
-		w.must(err)
+		w.Must(err)
 		w.ended(config.New(w.c, "/n", numbers).Watch(bg), zk.ErrNoAuth)
-		w.create("/m", "1")
+		w.Create("/m", "1")
 		s := config.New(w.c, "/m", numbers).Watch(bg)
 		w.expect(s, "1 v0")
 		_, err = w.op.SetACL("/m", zk.WorldACL(zk.PermAll&^zk.PermRead), -1)
-		w.must(err)
-		w.set("/m", "2")
+		w.Must(err)
+		w.Set("/m", "2")
 		<-s.Done()
-		w.wants(s.Err(), "watch", "/m", zk.ErrNoAuth)
+		w.WantsOp(s.Err(), "watch", "/m", zk.ErrNoAuth)
 	}},
 	{"it ends with ctx, connected or not, and says why (R61)", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(bg)
 		s := config.New(w.c, "/n", numbers).Watch(ctx)
@@ -209,7 +206,7 @@ var watchings = []struct {
 		w.ended(s, cause)
 		w.ended(config.New(w.c, "/n", numbers).Watch(ctx), cause)
 		w.link.Cut()
-		w.await(w.c, coord.Suspended)
+		w.Await(w.c, coord.Suspended)
 		ctx, cancel = context.WithCancelCause(bg)
 		s = config.New(w.c, "/n", numbers).Watch(ctx)
 		began := time.Now()
@@ -220,10 +217,10 @@ var watchings = []struct {
 		}
 	}},
 	{"it ends with the client (R47, R36)", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "1 v0")
-		w.must(w.c.Close())
+		w.Must(w.c.Close())
 		w.ended(s, coord.ErrClosed)
 		w.ended(config.New(w.c, "/n", numbers).Watch(bg), coord.ErrClosed)
 	}},
@@ -231,16 +228,16 @@ var watchings = []struct {
 		for _, path := range []string{"", "n", "/n/", "//n", "/../n", "/n\x00"} {
 			s := config.New(w.c, path, numbers).Watch(bg)
 			<-s.Done()
-			w.wants(s.Err(), "watch", path, coord.ErrInvalidPath)
+			w.WantsOp(s.Err(), "watch", path, coord.ErrInvalidPath)
 		}
 		w.ended(config.New(w.c, "/n", config.Codec[int]{}).Watch(bg), nil)
 	}},
 	{"the root can be followed", func(w *world) {
-		w.set("/", "1")
+		w.Set("/", "1")
 		w.expect(config.New(w.c, "/", numbers).Watch(bg), "1 v1")
 	}},
 	{"a decoder may keep and overwrite what it is given; other streams do not notice", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		spoil := func(data []byte) ([]byte, error) {
 			data[0] = 'x'
 			return data, nil
@@ -255,20 +252,20 @@ var watchings = []struct {
 		w.expect(config.New(w.c, "/n", numbers).Watch(bg), "1 v0")
 	}},
 	{"a decoder that ends its goroutine ends the stream, and no more", func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		s := config.New(w.c, "/n", decoder(func([]byte) (int, error) { runtime.Goexit(); return 0, nil })).Watch(bg)
 		w.ended(s, nil)
-		w.must(w.c.Close())
+		w.Must(w.c.Close())
 	}},
 	{"a decoder that takes its time delays nobody else, and ends on the last value (R55)", func(w *world) {
-		w.create("/n", "0")
+		w.Create("/n", "0")
 		slow := config.New(w.c, "/n", decoder(func(data []byte) (int, error) {
 			time.Sleep(time.Minute)
 			return number(data)
 		})).Watch(bg)
 		fast := config.New(w.c, "/n", numbers).Watch(bg)
 		for i := range 9 {
-			w.set("/n", string(rune('1'+i)))
+			w.Set("/n", string(rune('1'+i)))
 			synctest.Wait()
 		}
 		if u, _ := fast.Latest(); say(u) != "9 v9" {
@@ -279,56 +276,4 @@ var watchings = []struct {
 	}},
 }
 
-func TestWatch(t *testing.T) {
-	for _, x := range watchings {
-		t.Run(x.name, func(t *testing.T) { bubble(t, x.run) })
-	}
-}
-
-// Read returns what is stored, or says like Watch what is wrong with that.
-func TestRead(t *testing.T) {
-	bubble(t, func(w *world) {
-		u, err := config.New(w.c, "/n", numbers).Read(bg)
-		w.wants(err, "read", "/n", config.ErrMissing)
-		if say(u) != "none missing" || u.Err != err {
-			t.Errorf("got %s with %v", say(u), err)
-		}
-		w.create("/n", "one")
-		_, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.wants(err, "read", "/n", nil, "decode")
-		w.set("/n", "panic")
-		_, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.wants(err, "read", "/n", nil, "decode")
-		w.set("/n", "3")
-		u, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.must(err)
-		if _, stat, _ := w.op.Get("/n"); say(u) != "3 v2" || u.Mzxid != stat.Mzxid || !u.Read.Equal(time.Now()) {
-			t.Errorf("got %+v", u)
-		}
-		_, err = config.New(w.c, "n", numbers).Read(bg)
-		w.wants(err, "read", "n", coord.ErrInvalidPath)
-		_, err = config.New(w.c, "/n", config.Codec[int]{}).Read(bg)
-		w.wants(err, "read", "/n", nil)
-
-		// It waits for a connection, across sessions, as long as ctx allows. (R61.)
-		heal := w.link.Stall(3)
-		cause := errors.New("enough")
-		ctx, cancel := context.WithTimeoutCause(bg, time.Second, cause)
-		defer cancel()
-		began := time.Now()
-		_, err = config.New(w.c, "/n", numbers).Read(ctx)
-		w.wants(err, "read", "/n", cause)
-		if d := time.Since(began); d != time.Second {
-			t.Errorf("after %v", d)
-		}
-		time.AfterFunc(2*T, heal)
-		u, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.must(err)
-		if say(u) != "3 v2" {
-			t.Errorf("got %+v", u)
-		}
-		w.must(w.c.Close())
-		_, err = config.New(w.c, "/n", numbers).Read(bg)
-		w.wants(err, "read", "/n", coord.ErrClosed)
-	})
-}
+func TestWatch(t *testing.T) { run(t, watchings) }

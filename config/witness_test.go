@@ -3,11 +3,13 @@ package config_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -29,17 +31,17 @@ func TestWithoutWitnessesNothingIsRepeated(t *testing.T) {
 		meddle func(w *world) // when the answer is lost
 		want   [2]string
 	}{
-		{"the created key is removed", func(w *world) { w.delete("/p/a") }, [2]string{"nothing", "1"}},
-		{"and the other one changed", func(w *world) { w.delete("/p/a"); w.set("/p/b", "9") }, [2]string{"nothing", "9"}},
-		{"and removed", func(w *world) { w.delete("/p/a"); w.delete("/p/b") }, [2]string{"nothing", "nothing"}},
-		{"and made anew", func(w *world) { w.delete("/p/a"); w.create("/p/a", "9"); w.set("/p/b", "9") }, [2]string{"9", "9"}},
+		{"the created key is removed", func(w *world) { w.Delete("/p/a") }, [2]string{"nothing", "1"}},
+		{"and the other one changed", func(w *world) { w.Delete("/p/a"); w.Set("/p/b", "9") }, [2]string{"nothing", "9"}},
+		{"and removed", func(w *world) { w.Delete("/p/a"); w.Delete("/p/b") }, [2]string{"nothing", "nothing"}},
+		{"and made anew", func(w *world) { w.Delete("/p/a"); w.Create("/p/a", "9"); w.Set("/p/b", "9") }, [2]string{"9", "9"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			bubble(t, func(w *world) {
-				w.create("/p", "")
-				w.create("/p/b", "0")
+				w.Create("/p", "")
+				w.Create("/p/b", "0")
 				_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
-				w.must(err)
+				w.Must(err)
 				multis := 0
 				w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 					if f.Op == "multi" && f.Dir == coordtest.ToServer {
@@ -52,8 +54,8 @@ func TestWithoutWitnessesNothingIsRepeated(t *testing.T) {
 					return coordtest.Pass
 				})
 				err = config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"a": 1, "b": 1})
-				w.wants(err, "publish", "/p", config.ErrUnknown)
-				if got := [2]string{w.get("/p/a"), w.get("/p/b")}; got != x.want || multis != 1 {
+				w.WantsOp(err, "publish", "/p", config.ErrUnknown)
+				if got := [2]string{w.Get("/p/a"), w.Get("/p/b")}; got != x.want || multis != 1 {
 					t.Errorf("stored %q after %d transactions, want %q", got, multis, x.want)
 				}
 			})
@@ -104,7 +106,7 @@ func (w *world) bent(code int32, ops ...uint32) *coord.Client {
 		conn, err := w.link.Dial(ctx, network, addr)
 		return bent{conn, ops, code}, err
 	}})
-	w.must(err)
+	w.Must(err)
 	w.Cleanup(func() { c.Close() })
 	return c
 }
@@ -117,7 +119,7 @@ func TestWitnessesWithoutContainers(t *testing.T) {
 		witnesses := func() []string {
 			t.Helper()
 			names, _, err := w.op.Children("/_zkcoord")
-			w.must(err)
+			w.Must(err)
 			return names
 		}
 		want := 0
@@ -125,8 +127,8 @@ func TestWitnessesWithoutContainers(t *testing.T) {
 			for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 				w.lose(dir)
 				n, err := add(bg, c, "/n")
-				if want++; err != nil || n != want || w.get("/n") != fmt.Sprint(want) {
-					t.Errorf("returned %d, %v; stored %s, want %d", n, err, w.get("/n"), want)
+				if want++; err != nil || n != want || w.Get("/n") != fmt.Sprint(want) {
+					t.Errorf("returned %d, %v; stored %s, want %d", n, err, w.Get("/n"), want)
 				}
 			}
 			if len(witnesses()) == 0 {
@@ -135,16 +137,16 @@ func TestWitnessesWithoutContainers(t *testing.T) {
 			old := c.Session()
 			for _, name := range witnesses() {
 				_, stat, err := w.op.Get("/_zkcoord/" + name)
-				if w.must(err); stat.EphemeralOwner != old.ID() || stat.NumChildren > 0 {
+				if w.Must(err); stat.EphemeralOwner != old.ID() || stat.NumChildren > 0 {
 					t.Errorf("a witness is %+v", stat)
 				}
 			}
-			w.Expire(old.ID())
+			w.Fake.Expire(old.ID())
 			<-old.Done()
 		}
 		_, err := add(bg, c, "/n")
-		w.must(err)
-		w.must(c.Close())
+		w.Must(err)
+		w.Must(c.Close())
 		if left := witnesses(); len(left) > 0 {
 			t.Errorf("left %q\n%s", left, w.Tree())
 		}
@@ -156,20 +158,20 @@ func TestWitnessesWithoutContainers(t *testing.T) {
 // about a session timeout, and then not again in that session.
 func TestCreatesNeverAnswered(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		c := w.bent(codeQuota, opCreate, opCreateContainer)
 		ctx, cancel := context.WithTimeout(bg, time.Hour)
 		defer cancel()
 		for _, most := range []time.Duration{2 * T, T / 10} {
 			began := time.Now()
 			_, err := add(ctx, c, "/n")
-			w.must(err)
+			w.Must(err)
 			if took := time.Since(began); took > most {
 				t.Errorf("after %v, want %v at most", took, most)
 			}
 		}
-		if w.get("/n") != "3" {
-			t.Errorf("stored %s", w.get("/n"))
+		if w.Get("/n") != "3" {
+			t.Errorf("stored %s", w.Get("/n"))
 		}
 	})
 }
@@ -178,7 +180,7 @@ func TestCreatesNeverAnswered(t *testing.T) {
 // longer than that.
 func TestCreatesNeverAnsweredDoNotPileUp(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/n", "1")
+		w.Create("/n", "1")
 		c := w.bent(codeQuota, opCreate, opCreateContainer)
 		synctest.Wait()
 		before := runtime.NumGoroutine()
@@ -212,9 +214,9 @@ func (s turnstile) Write(b []byte) (int, error) {
 func TestEncodeMayReuseItsBuffer(t *testing.T) {
 	bubble(t, func(w *world) {
 		turn := make(chan struct{}, 1)
-		c := w.through(func(conn net.Conn) net.Conn { return turnstile{conn, turn} })
+		c := w.DialThrough(func(conn net.Conn) net.Conn { return turnstile{conn, turn} }, nil, nil).Client
 		_, err := add(bg, c, "/n")
-		w.must(err)
+		w.Must(err)
 		var before sync.WaitGroup
 		var buf []byte
 		ctx, cancel := context.WithTimeout(bg, time.Second)
@@ -226,13 +228,66 @@ func TestEncodeMayReuseItsBuffer(t *testing.T) {
 			buf = strconv.AppendInt(nil, int64(n), 10)
 			return buf, nil
 		}}).Modify(ctx, increment)
-		w.wants(err, "modify", "/n", config.ErrUnknown)
+		w.WantsOp(err, "modify", "/n", config.ErrUnknown)
 		buf[0] = '9'
 		<-turn
 		before.Wait()
 		synctest.Wait()
-		if got := w.get("/n"); got != "2" {
+		if got := w.Get("/n"); got != "2" {
 			t.Errorf("stored %s", got)
 		}
 	})
+}
+
+// Where the ensemble does not let a client have witnesses, changes are made without,
+// and a lost answer is judged by what is there.
+func TestWithoutWitnesses(t *testing.T) {
+	locked := func(w *world) {
+		_, err := w.op.SetACL("/", zk.WorldACL(zk.PermRead), -1)
+		w.Must(err)
+	}
+	lose := func(w *world, dir coordtest.Direction, and func()) {
+		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Op == "multi" && f.Dir == dir {
+				w.link.OnFrame(nil)
+				and()
+				return coordtest.HangUp
+			}
+			return coordtest.Pass
+		})
+	}
+	for _, x := range []struct {
+		name    string
+		dir     coordtest.Direction
+		meddle  func(w *world) // when the frame is lost
+		unknown bool
+		want    string
+	}{
+		{"no fault", 0, nil, false, "2"},
+		{"the request is lost", coordtest.ToServer, func(*world) {}, false, "2"},
+		{"the answer is lost", coordtest.ToClient, func(*world) {}, true, "2"},
+		{"the request is lost, and another stores something else", coordtest.ToServer, func(w *world) { w.Set("/n", "7") }, false, "8"},
+		{"the request is lost, and another stores the same", coordtest.ToServer, func(w *world) { w.Set("/n", "2") }, true, "2"},
+		{"the request is lost, and the session is over", coordtest.ToServer, func(w *world) { w.Expire(w.client) }, true, "1"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				w.Create("/n", "1")
+				locked(w)
+				if x.meddle != nil {
+					lose(w, x.dir, func() { x.meddle(w) })
+				}
+				_, err := add(bg, w.c, "/n")
+				if errors.Is(err, config.ErrUnknown) != x.unknown || !x.unknown && err != nil {
+					t.Errorf("error %v", err)
+				}
+				if got := w.Get("/n"); got != x.want {
+					t.Errorf("stored %s, want %s", got, x.want)
+				}
+				if tree := w.Tree(); strings.Contains(tree, "_zkcoord") {
+					t.Errorf("there are witnesses:\n%s", tree)
+				}
+			})
+		})
+	}
 }

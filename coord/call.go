@@ -19,34 +19,12 @@ import (
 // that ends the program, as on any goroutine. If f ends its goroutine instead of
 // returning, as [testing.T.FailNow] does, Call returns an error.
 func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
-	var zero T
-	if err := s.admit(ctx); err != nil {
-		return zero, err
+	v, _, err := exchange(ctx, s, f)
+	if over := s.Err(); over != nil && ctx.Err() == nil {
+		var zero T
+		return zero, over
 	}
-	type outcome struct {
-		v   T
-		err error
-	}
-	back := make(chan outcome, 1) // so that f's goroutine ends though nobody waits
-	go func() {
-		o := outcome{err: errExited}
-		defer func() { // f may not return
-			s.dismiss(o.err)
-			back <- o
-		}()
-		o.v, o.err = f(s.conn)
-	}()
-	select {
-	case o := <-back:
-		if err := s.Err(); err != nil {
-			return zero, err
-		}
-		return o.v, o.err
-	case <-ctx.Done():
-		return zero, s.c.givenUp(ctx)
-	case <-s.life.Done():
-		return zero, s.Err()
-	}
+	return v, err
 }
 
 // Retry makes a request in session s as [Call] does, again and again until it
@@ -54,15 +32,7 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 // returned. So f must do no harm when it is carried out more than once, and its
 // request must be small enough: see [CheckSize].
 func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		v, err := Call(ctx, s, f)
-		if err == nil || Refused(err) || errors.Is(err, errExited) {
-			return v, err
-		}
-		if over := s.pause(ctx, pause); over != nil {
-			return v, over
-		}
-	}
+	return retry(ctx, s, f)
 }
 
 // Transact makes a transaction of ops, for use within [Call] and [Retry]. It
@@ -73,14 +43,7 @@ func Transact(conn *zk.Conn, ops ...any) ([]zk.MultiResponse, error) {
 	if err := CheckSize(ops...); err != nil {
 		return nil, err
 	}
-	res, err := conn.Multi(ops...)
-	switch {
-	case err == nil && len(res) != len(ops):
-		err = errors.New("coord: answer to another transaction")
-	case err != nil && len(res) == len(ops):
-		err = refusal{err}
-	}
-	return res, err
+	return multi(conn, ops)
 }
 
 // Read makes a request as [Retry] does, in the present session and, should that
@@ -105,63 +68,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return s.c.givenUp(ctx)
-	case <-s.life.Done():
+	case <-s.Done():
 		return s.Err()
-	}
-}
-
-// admit waits until a request may be made and counts it as made.
-func (s *Session) admit(ctx context.Context) error {
-	for {
-		if ctx.Err() != nil {
-			return s.c.givenUp(ctx)
-		}
-		s.mu.Lock()
-		up := s.up
-		s.mu.Unlock()
-		select {
-		case <-up:
-		case <-ctx.Done():
-			return s.c.givenUp(ctx)
-		case <-s.life.Done():
-			return s.Err()
-		}
-		select {
-		case s.slots <- struct{}{}:
-		case <-ctx.Done():
-			return s.c.givenUp(ctx)
-		case <-s.life.Done():
-			return s.Err()
-		}
-		s.mu.Lock()
-		err, ok := s.Err(), s.isUp
-		if err == nil && ok {
-			s.calls.Add(1)
-		}
-		s.mu.Unlock()
-		if err == nil && ok {
-			return nil
-		}
-		<-s.slots
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// dismiss counts a request as over, and draws the conclusions from its error.
-func (s *Session) dismiss(err error) {
-	<-s.slots
-	defer s.calls.Done()
-	s.conclude(err)
-}
-
-// conclude draws the conclusions from the error of a request.
-func (s *Session) conclude(err error) {
-	switch {
-	case errors.Is(err, zk.ErrSessionExpired):
-		s.c.over(s, errEnsemble)
-	case errors.Is(err, zk.ErrSessionMoved):
-		s.hangUp() // this connection is no longer the session's
 	}
 }

@@ -18,7 +18,7 @@ import (
 // A Client must come from [Dial]. Its methods are safe for concurrent use.
 type Client struct {
 	opts    *Options
-	ring    *ring
+	servers *serverList
 	report  *reporter
 	loop    *watch.Loop
 	life    context.Context // ends with the cause ErrClosed when Close is called
@@ -35,7 +35,8 @@ type Client struct {
 	wants    int            // holds that are not over
 	former   []int64        // the last sessions that were over, oldest first
 
-	local sync.Map // what recipes keep; see Local
+	local sync.Map // what recipes keep; see Kit.Values
+	kit   Kit
 }
 
 // Dial connects to an ensemble and returns once a session is established. The
@@ -60,19 +61,20 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 	}
 	c := &Client{
 		opts:    o,
-		ring:    newRing(addrs),
+		servers: newServerList(addrs),
 		report:  newReporter(ctx, o),
 		closed:  make(chan struct{}),
 		refused: make(chan struct{}, 1),
 		changed: make(chan struct{}),
 	}
+	c.kit.c = c
 	c.life, c.end = context.WithCancelCause(context.Background())
 	c.loop = watch.NewLoop(source{c})
 	c.mu.Lock()
 	c.session = c.newSession()
 	c.mu.Unlock()
 	if err := c.await(ctx); err != nil {
-		why := c.ring.report()
+		why := c.servers.report()
 		c.close(false)
 		return nil, &Error{Op: "dial", Err: fmt.Errorf("%w (%w)", err, why)}
 	}
@@ -89,7 +91,7 @@ func (c *Client) await(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-c.refused:
-			if c.ring.hopeless() { // still
+			if c.servers.hopeless() { // still
 				return errHopeless
 			}
 		case <-ctx.Done():
@@ -120,15 +122,13 @@ func (c *Client) close(goodbye bool) {
 		return
 	}
 	s := c.session
-	s.finish(ErrClosed) // first of all: this is what holders wait for
+	c.become(s, Closed, ErrClosed) // first of all: this is what holders wait for
 	c.end(ErrClosed)
-	c.unsuspend(s, ErrClosed)
-	c.set(Closed)
 	c.mu.Unlock()
 
 	c.loop.Close(ErrClosed) // it would ask, in vain and without a pause
 	c.tasks.Wait()
-	s.bury(goodbye)
+	s.shutdown(goodbye)
 	c.loop.Wait() // reads end with the connection
 	c.sessions.Wait()
 	c.report.close()
@@ -163,78 +163,65 @@ func (c *Client) set(state State) {
 	c.changed = make(chan struct{})
 }
 
-// over ends s, unless it is over, and opens the next session. It does so in one
-// step: who sees s end finds the next one.
-func (c *Client) over(s *Session, cause error) {
-	c.mu.Lock()
-	if s.life.Err() != nil {
-		c.mu.Unlock()
-		return
-	}
-	s.finish(cause)
-	c.unsuspend(s, cause)
-	c.set(Expired)
-	c.loop.Suspend()
-	c.session = c.newSession()
-	c.sessions.Go(func() { s.bury(false) })
-	id := s.ID()
-	if id != 0 { // else it was never established
-		c.former = append(c.former, id)
-		c.former = c.former[max(0, len(c.former)-maxFormer):]
-	}
-	known, opened := s.known, s.opened
-	c.mu.Unlock()
-	if known {
-		c.report.expired(s.info(opened, cause))
-	}
-}
-
-// resumed notes that s is connected.
-func (c *Client) resumed(s *Session, began time.Time) {
+// change takes s to the state next: see become.
+func (c *Client) change(s *Session, next State, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.life.Err() != nil {
-		return
-	}
-	anew := !s.known
-	if anew {
-		s.known, s.opened = true, time.Now()
-		c.sessions.Go(s.watchLease)
-	}
-	c.loop.Resume(anew)
-	c.set(Connected)
-	c.unsuspend(s, nil)
-	c.report.connected(s.info(began, nil))
+	c.become(s, next, cause)
 }
 
-// suspended notes that s has lost its connection.
-func (c *Client) suspended(s *Session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.life.Err() != nil {
+// become takes s to the state next, and c with it, in one step: whoever observes the
+// one already finds the other. A session that is over, having become Expired or Closed
+// for cause, stays so. It is called with c.mu held, by whoever has learned of the change.
+func (c *Client) become(s *Session, next State, cause error) {
+	if s.Err() != nil || next == Connected && s.gate.open || next == Suspended && !s.gate.open {
 		return
 	}
-	c.loop.Suspend()
-	c.set(Suspended)
-	s.suspension = time.Now()
-	c.report.suspended(s.info(s.suspension, nil))
-}
-
-// unsuspend notes that s is not suspended any longer, if it was. It is called with
-// c.mu held.
-func (c *Client) unsuspend(s *Session, why error) {
+	if next == Expired || next == Closed {
+		s.finish(cause)
+	}
 	if !s.suspension.IsZero() {
-		c.report.session(c.report.trace.SuspendEnd, s.info(s.suspension, why))
+		c.report.session(c.report.trace.SuspendEnd, s.info(s.suspension, cause))
 		s.suspension = time.Time{}
 	}
+	first := s.opened.IsZero()
+	switch next {
+	case Connected:
+		s.lease.resumed()
+		s.gate.set(true)
+		s.lookUp() // a renewal may be due
+		if first {
+			s.opened = time.Now()
+			c.sessions.Go(s.keepLease)
+		}
+		c.loop.Resume(first)
+		c.report.connected(s.info(s.wire.began, nil))
+	case Suspended:
+		s.gate.set(false)
+		s.suspension = time.Now()
+		c.loop.Suspend()
+		c.report.suspended(s.info(s.suspension, nil))
+	case Expired:
+		c.loop.Suspend()
+		c.session = c.newSession()
+		c.sessions.Go(func() { s.shutdown(false) })
+		if s.id != 0 {
+			c.former = append(c.former, s.id)
+			c.former = c.former[max(0, len(c.former)-maxFormer):]
+		}
+		if !first {
+			c.report.expired(s.info(s.opened, cause))
+		}
+	}
+	c.set(next)
 }
 
 // failed notes why server gave us no session, for the log and for Dial. Once one
 // has been established the client was welcome, and will perhaps be again.
 func (c *Client) failed(server string, began time.Time, err error) {
 	c.report.dialFailed(SessionInfo{Server: server, Begin: began, End: time.Now(), Err: err})
-	c.ring.failed(server, err)
-	if c.ring.hopeless() {
+	c.servers.failed(server, err)
+	if c.servers.hopeless() {
 		select {
 		case c.refused <- struct{}{}:
 		default: // one is enough

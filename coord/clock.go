@@ -15,19 +15,20 @@ type moment struct {
 
 func now() moment { return moment{time.Now(), asleep()} }
 
-// age returns how long ago m was. The zero moment is older than any term.
-func (m moment) age() time.Duration {
-	if m.at.IsZero() {
+// since returns how much later m is than o. Since the zero moment it has been longer
+// than any timeout.
+func (m moment) since(o moment) time.Duration {
+	if o.never() {
 		return 1<<63 - 1
 	}
-	return time.Since(m.at) + max(0, asleep()-m.slept)
+	return m.at.Sub(o.at) + max(0, m.slept-o.slept)
 }
 
-// plus returns when m is or was d old.
-func (m moment) plus(d time.Duration) time.Time { return m.at.Add(d - max(0, asleep()-m.slept)) }
+// never reports whether m is the zero moment.
+func (m moment) never() bool { return m.at.IsZero() }
 
-// later returns the moment d after m.
-func (m moment) later(d time.Duration) moment { return moment{m.at.Add(d), m.slept} }
+// add returns the moment d after m.
+func (m moment) add(d time.Duration) moment { return moment{m.at.Add(d), m.slept} }
 
 func (m moment) after(o moment) bool { return m.at.After(o.at) }
 

@@ -7,22 +7,52 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// Why a [Hold] or a stream is over. Test for these with [errors.Is].
+// What an error can be. Test for these with [errors.Is].
 var (
+	// Why a [Hold] or a stream is over.
 	ErrReleased  = errors.New("coord: released")                                     // by its owner
-	ErrExpired   = errors.New("coord: session over")                                 // by the word of the ensemble, or for want of it
+	ErrExpired   = errors.New("coord: session expired")                              // by the word of the ensemble, or for want of it
 	ErrDeleted   = errors.New("coord: znode deleted by someone else")                // by an operator, or with the session before that was known
 	ErrRevoked   = errors.New("coord: revoked by another client")                    // asked to give way
 	ErrLocked    = errors.New("coord: locked by someone else")                       // the answer to a try
 	ErrClosed    = errors.New("coord: client closed")                                // by Client.Close
 	ErrExhausted = errors.New("coord: sequence numbers of the directory used up; " + // no order is left
 		"delete it when nobody uses it, and it starts again at zero")
+
+	// ErrUnknown means that a write was sent and its answer is lost for good: it may
+	// have been carried out or not. The error says why, too.
+	ErrUnknown = errors.New("coord: outcome unknown")
+
+	// Why a request was refused and not carried out. Each is also go-zookeeper's
+	// error of the same name, where there is one.
+	ErrInvalidPath                   = zkpath.ErrInvalid // not sent
+	ErrTooLarge                error = &refusal{"coord: request too large", nil}
+	ErrNoNode                  error = &refusal{"coord: znode does not exist", zk.ErrNoNode}
+	ErrNodeExists              error = &refusal{"coord: znode exists", zk.ErrNodeExists}
+	ErrBadVersion              error = &refusal{"coord: znode has another version", zk.ErrBadVersion}
+	ErrNotEmpty                error = &refusal{"coord: znode has children", zk.ErrNotEmpty}
+	ErrNoChildrenForEphemerals error = &refusal{"coord: an ephemeral znode cannot have children", zk.ErrNoChildrenForEphemerals}
+	ErrNoAuth                  error = &refusal{"coord: access denied", zk.ErrNoAuth}
+	ErrAuthFailed              error = &refusal{"coord: authentication failed", zk.ErrAuthFailed}
+	ErrInvalidACL              error = &refusal{"coord: invalid access list", zk.ErrInvalidACL}
+	ErrNotHeld                 error = &refusal{"coord: not held", zk.ErrNoNode} // what the guard of a Hold says
+	ErrQuotaExceeded           error = &refusal{"coord: quota exceeded", nil}
+	ErrUnimplemented           error = &refusal{"coord: request unknown to the server", nil}
 )
 
+// IsLost reports whether err says that something that was held, or sought, was
+// lost against its owner's will: with its session, by the deletion of its znode, or
+// by a revocation. To acquire it again makes sense.
+func IsLost(err error) bool {
+	return errors.Is(err, ErrExpired) || errors.Is(err, ErrDeleted) || errors.Is(err, ErrRevoked)
+}
+
 // errEnsemble is the ErrExpired that the ensemble declares.
-var errEnsemble = fmt.Errorf("%w: expired by the ensemble", ErrExpired)
+var errEnsemble = fmt.Errorf("%w by ZooKeeper", ErrExpired)
 
 // errExited is what a function of the program has come to that did not return.
 var errExited = errors.New("coord: function ended its goroutine instead of returning")
@@ -44,38 +74,79 @@ func (e *Error) Error() string {
 // Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// A refusal is an error that means that a request was not carried out and never
+// will be.
+type refusal struct {
+	text string // "": that of err
+	err  error  // of go-zookeeper; nil if it has none
+}
+
+func (r *refusal) Error() string {
+	if r.text == "" {
+		return r.err.Error()
+	}
+	return r.text
+}
+
+// Unwrap returns go-zookeeper's error.
+func (r *refusal) Unwrap() error { return r.err }
+
 // answers are the errors by which the ensemble says that it has understood a
 // request and not carried it out, and those with which go-zookeeper refuses to
 // send one.
 var answers = []error{
 	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrInvalidACL,
 	zk.ErrNoChildrenForEphemerals, zk.ErrBadArguments, zk.ErrAPIError, zk.ErrReconfigDisabled,
-	zk.ErrInvalidPath, zk.ErrInvalidFlags, zk.ErrShortBuffer, zk.ErrAuthFailed,
+	zk.ErrInvalidPath, zk.ErrInvalidFlags, zk.ErrShortBuffer, zk.ErrAuthFailed, ErrInvalidPath,
 }
 
-// notImplemented is how go-zookeeper words the answer of a server that does not
-// know a request, a code for which it has no error value. Of the other nameless
-// codes some may follow a request that was carried out, and some mean "try again".
-const notImplemented = "unknown error: -6"
+// How go-zookeeper words answers for which it has no error value. Of the other
+// nameless codes some may follow a request that was carried out, and some mean "try
+// again".
+const (
+	unimplemented = "unknown error: -6"
+	quotaExceeded = "unknown error: -125"
+)
 
-// Refused reports whether err, from a request made through [Call], means that
-// the request was certainly not carried out because the ensemble or the client
-// library refused it, so that repeating it makes no sense as it is. Any other
-// error leaves the outcome open: the request may have been carried out, and its
-// reply lost.
+// translate returns err, which is go-zookeeper's, as the error of this package that
+// means the same, if there is one. All answers to requests pass through it.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, ours := range []error{
+		ErrNoNode, ErrNodeExists, ErrBadVersion, ErrNotEmpty, ErrNoChildrenForEphemerals, ErrNoAuth, ErrAuthFailed, ErrInvalidACL,
+	} {
+		if errors.Unwrap(ours) == err {
+			return ours
+		}
+	}
+	switch err.Error() {
+	case unimplemented:
+		return ErrUnimplemented
+	case quotaExceeded:
+		return ErrQuotaExceeded
+	}
+	return err
+}
+
+// Refused reports whether err, from a request of a [Session] or a [Client], means
+// that the request was certainly not carried out because the ensemble or the client
+// refused it, so that repeating it as it is makes no sense. Any other error leaves
+// the outcome open: the request may have been carried out, and its reply lost.
 func Refused(err error) bool {
-	return err != nil && !errors.As(err, new(givenUp)) && !errors.As(err, new(turnedAway)) && (named(err) || err.Error() == notImplemented || errors.As(err, new(refusal)))
+	switch {
+	case err == nil, errors.Is(err, ErrUnknown), errors.As(err, new(givenUp)), errors.As(err, new(turnedAway)):
+		return false
+	case errors.As(err, new(*refusal)):
+		return true
+	}
+	return named(err) || err.Error() == unimplemented || err.Error() == quotaExceeded
 }
-
-// A refusal is an error that is known to be one, though its code may have no name.
-type refusal struct{ error }
-
-func (r refusal) Unwrap() error { return r.error }
 
 // GivenUp returns the cause of the end of ctx as an error that is never [Refused],
 // though a cause can be anything, and be an answer of the ensemble to something
-// else. errors.Is and errors.As find the cause and what it wraps, but no error of
-// go-zookeeper's. It is for those who write recipes.
+// else. errors.Is and errors.As find the cause and what it wraps, but no refusal. It is for those who write recipes.
 func GivenUp(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if Refused(cause) {
@@ -91,7 +162,8 @@ func (g givenUp) Error() string { return g.cause.Error() }
 
 // Is is what errors.Is asks.
 func (g givenUp) Is(target error) bool {
-	return !slices.Contains(answers, target) && errors.Is(g.cause, target)
+	_, ours := target.(*refusal)
+	return !ours && !slices.Contains(answers, target) && errors.Is(g.cause, target)
 }
 
 // As is what errors.As asks.

@@ -60,10 +60,7 @@ func ExampleHold_Lost() {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.Session().MakeDir(ctx, "/reindex"); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.Conn().Create("/reindex/settings", []byte("fast"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := c.Txn(ctx, coord.OpCreate("/reindex", nil, 0), coord.OpCreate("/reindex/settings", []byte("fast"), 0)); err != nil {
 		log.Fatal(err)
 	}
 
@@ -96,7 +93,7 @@ func ExampleHold_Guard() {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Conn().Create("/balance", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := c.Create(ctx, "/balance", nil, coord.Persistent); err != nil {
 		log.Fatal(err)
 	}
 	h := lock.New(c, "/balance-lock").Acquire(ctx)
@@ -105,7 +102,7 @@ func ExampleHold_Guard() {
 	}
 
 	write := func() error {
-		_, err := c.Conn().Multi(h.Guard(), &zk.SetDataRequest{Path: c.FullPath("/balance"), Data: []byte("7"), Version: -1})
+		_, err := c.Txn(ctx, h.Guard(), coord.OpSet("/balance", []byte("7"), -1))
 		return err
 	}
 	fmt.Println("held:", write())
@@ -113,7 +110,7 @@ func ExampleHold_Guard() {
 	fmt.Println("released:", write())
 	// Output:
 	// held: <nil>
-	// released: zk: node does not exist
+	// released: txn /balance-lock: coord: not held
 }
 
 func ExampleClient_Watch() {
@@ -137,10 +134,10 @@ func ExampleClient_Watch() {
 		switch {
 		case !snap.Exists:
 			fmt.Println("none")
-			_, err = c.Conn().Create("/settings", []byte("slow"), 0, zk.WorldACL(zk.PermAll))
+			_, err = c.Create(ctx, "/settings", []byte("slow"), coord.Persistent)
 		case string(snap.Data) == "slow":
 			fmt.Println("slow")
-			_, err = c.Conn().Set("/settings", []byte("fast"), -1)
+			_, err = c.Set(ctx, "/settings", []byte("fast"), -1)
 		default:
 			fmt.Println(string(snap.Data))
 			cancel()
@@ -157,6 +154,17 @@ func ExampleClient_Watch() {
 	// true
 }
 
+// dial connects to the ensemble of the shop.
+func dial(ctx context.Context, servers []string, password string) (*coord.Client, error) {
+	return coord.Dial(ctx, servers, &coord.Options{
+		SessionTimeout: 6 * time.Second,
+		Chroot:         "/shop", // all paths are below it
+		ACL:            zk.DigestACL(zk.PermAll, "shop", password),
+		Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("shop:" + password)}},
+		// TLS:         &tls.Config{RootCAs: ourCA},
+	})
+}
+
 // What a client can be told about the ensemble and about itself.
 func ExampleOptions() {
 	server, err := coordtest.Start()
@@ -164,16 +172,7 @@ func ExampleOptions() {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	servers, password := []string{server.Addr()}, "secret"
-
-	opts := &coord.Options{
-		SessionTimeout: 6 * time.Second,
-		Chroot:         "/shop", // all paths are below it
-		ACL:            zk.DigestACL(zk.PermAll, "shop", password),
-		Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("shop:" + password)}},
-		// TLS:         &tls.Config{RootCAs: ourCA},
-	}
-	c, err := coord.Dial(context.Background(), servers, opts)
+	c, err := dial(context.Background(), []string{server.Addr()}, "secret")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A Token orders the holders of one path: of two, the later has the greater. A
@@ -74,7 +74,9 @@ func (h *Hold) Done() <-chan struct{} { return h.done }
 // Err returns nil while h is sought or held, and then the one cause why it no
 // longer is: an [*Error] around [ErrReleased], [ErrExpired], [ErrDeleted],
 // [ErrRevoked], [ErrLocked], [ErrExhausted], [ErrClosed], the cause of the ctx
-// that ended while h was sought, or the ensemble's refusal. Servers that turn the
+// that ended while h was sought, or the ensemble's refusal. Its Op is "lost" if h
+// was held and is lost, "release" if it was released, and otherwise what was asked
+// for, such as "acquire". Servers that turn the
 // client away do not end h, for another may serve it, or the same one later; but
 // if h ends meanwhile without having been held, Err says what they say.
 //
@@ -118,7 +120,8 @@ func (h *Hold) Until() time.Time {
 // when h is lost or released, or is over without having been held. It lives as
 // long as parent and h do: call it once for each piece of work.
 func (h *Hold) Context(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(context.WithValue(parent, workOf{h}, true))
+	outer, _ := parent.Value(contextKey{h.c, h.path}).(*enclosing)
+	ctx, cancel := context.WithCancelCause(context.WithValue(parent, contextKey{h.c, h.path}, &enclosing{h, outer}))
 	if h.work.Err() != nil {
 		cancel(context.Cause(h.work))
 		return ctx
@@ -128,12 +131,18 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	return ctx
 }
 
-// workOf is the key by which the contexts of a Hold are known.
-type workOf struct{ h *Hold }
+// A contextKey is the key by which a context of a Hold tells what it is for.
+type contextKey struct {
+	c    *Client
+	path string
+}
 
-// Covers reports whether ctx comes from h's [Hold.Context]: whether what is done
-// with it is done on the ground of h.
-func (h *Hold) Covers(ctx context.Context) bool { return ctx.Value(workOf{h}) != nil }
+// enclosing are the Holds on one path from whose Context a context comes, the
+// innermost first.
+type enclosing struct {
+	h     *Hold
+	outer *enclosing
+}
 
 // Token returns the fencing token of h, zero until h is acquired.
 func (h *Hold) Token() Token {
@@ -142,22 +151,21 @@ func (h *Hold) Token() Token {
 	return h.token
 }
 
-// Guard returns a request to be put first in a Multi: the rest is then carried
-// out only while a znode exists that was made for h and has a name that was never
-// another's, that is, while nobody else can hold what h holds. Otherwise the Multi
-// and its first result have the error zk.ErrNoNode. Until h is acquired the guard
-// lets nothing pass.
+// Guard returns a condition for [Client.Txn]: the other ops are carried out only
+// while a znode exists that was made for h and has a name that was never another's,
+// that is, while nobody else can hold what h holds. Otherwise the transaction is
+// refused with [ErrNotHeld]. Until h is acquired the guard lets nothing pass.
 //
-// The Multi can be made on [Client.Conn], which does not know of contexts, or
-// through [Call] with [Client.Session]. Its paths are full ones.
-func (h *Hold) Guard() *zk.CheckVersionRequest {
+// Where it matters that the write is not late, this is all that is needed: it holds
+// even if the program stood still between the two.
+func (h *Hold) Guard() Op {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	node := h.node
 	if node == "" {
-		node = join(h.c.FullPath(h.path), "/_c_not-held") // no recipe gives this name
+		node = zkpath.Join(h.c.FullPath(h.path), "_c_not-held") // no recipe gives this name
 	}
-	return &zk.CheckVersionRequest{Path: node, Version: -1}
+	return Op{verb: toCheck, path: node, full: true, hold: h.path, version: -1}
 }
 
 // Release gives h up, held or not, and waits until its znode is gone. If ctx
@@ -203,24 +211,21 @@ func (h *Hold) end(cause error) error {
 	if h.err != nil {
 		return h.err
 	}
+	op := h.op
+	switch {
+	case cause == ErrReleased:
+		op = "release"
+	case h.session != nil:
+		op = "lost"
+	}
 	if h.session == nil {
 		cause = h.c.because(cause)
 	}
-	h.err = &Error{h.op, h.path, cause}
+	h.err = &Error{op, h.path, cause}
 	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows
 	if h.session != nil && cause != ErrReleased {
 		close(h.lost)
 	}
 	h.c.report.ended(h, cause)
 	return h.err
-}
-
-// granted reports whether h has been acquired. It is called with h.mu held.
-func (h *Hold) granted() bool {
-	select {
-	case <-h.acquired:
-		return true
-	default:
-		return false
-	}
 }

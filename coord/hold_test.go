@@ -34,7 +34,7 @@ func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
 		if err != nil {
 			return err
 		}
-		if err := k.Acquired(s, node, coord.Token(stat.Czxid)); err != nil {
+		if err := k.Acquired(s, path, coord.Token(stat.Czxid)); err != nil {
 			return err
 		}
 		select {
@@ -126,9 +126,16 @@ func TestHoldEnds(t *testing.T) {
 					t.Errorf("acquired %v, lost %v; want %v, %v", isClosed(h.Acquired()), isClosed(h.Lost()), tt.acquired, tt.lost)
 				}
 				err := h.Err()
+				op := "take"
+				switch {
+				case tt.lost:
+					op = "lost"
+				case tt.want == coord.ErrReleased:
+					op = "release"
+				}
 				var e *coord.Error
-				if !errors.Is(err, tt.want) || !errors.As(err, &e) || e.Op != "take" || e.Path != "/lock" {
-					t.Errorf("Err = %#v, want an *Error of take /lock: %v", err, tt.want)
+				if !errors.Is(err, tt.want) || !errors.As(err, &e) || e.Op != op || e.Path != "/lock" {
+					t.Errorf("Err = %#v, want an *Error of %s /lock: %v", err, op, tt.want)
 				}
 				for _, other := range []error{coord.ErrReleased, coord.ErrExpired, coord.ErrClosed, coord.ErrDeleted, coord.ErrLocked, coord.ErrRevoked, coord.ErrExhausted} {
 					if errors.Is(err, other) != (other == tt.want) {
@@ -208,7 +215,7 @@ func TestGuard(t *testing.T) {
 		l := w.line()
 		c, other := w.client(l, coord.Options{}), w.client(w.line(), coord.Options{})
 		write := func(c *coord.Client, h *coord.Hold, data string) error {
-			_, err := c.Conn().Multi(h.Guard(), &zk.SetDataRequest{Path: "/store", Data: []byte(data), Version: -1})
+			_, err := c.Txn(bg, h.Guard(), coord.OpSet("/store", []byte(data), -1))
 			return err
 		}
 		create(t, c, "/store", "", 0)

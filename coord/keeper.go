@@ -8,7 +8,7 @@ type Keeper struct{ h *Hold }
 
 // NewHold returns a Hold on path and has run move it, on a goroutine that
 // [Client.Close] waits for. The op names what is done, for errors. When run
-// returns, what it returns is the end of the Hold: see [Keeper.Quit] for the
+// returns, what it returns is the end of the Hold: see [Keeper.End] for the
 // cause, if that is not settled yet. So it is if run ends its goroutine instead.
 //
 // The ctx is that of the operation. Its values go to the functions of a [Trace] and
@@ -61,8 +61,20 @@ func (k *Keeper) Context() context.Context { return k.h.work }
 // Released returns a channel that is closed when the owner asks for release.
 func (k *Keeper) Released() <-chan struct{} { return k.h.release }
 
+// Await waits for a session that is connected, like [Kit.Await], for as long as the
+// Hold is sought: until ctx, which bounds the seeking, ends, or the Hold does.
+func (k *Keeper) Await(ctx context.Context) (*Session, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(k.Context(), func() { stop(ErrReleased) })()
+	return k.h.c.Await(ctx)
+}
+
 // Acquired says that the Hold is held in session s, where its Guard is to check the
-// znode node, a full path. That must be of this session, be gone before anybody else
+// znode at the path node. That must be of this session, be gone before anybody else
 // can hold the same, and have a name that is used once: a name alone does not tell
 // whose the znode is. If node is empty the Guard lets nothing pass. Acquired returns
 // an error, and the Hold is not held, if s is over or the cause of the Hold's end is
@@ -72,8 +84,24 @@ func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	if node != "" {
+		node = k.h.c.FullPath(node)
+	}
 	return s.grant(k.h, node, token)
 }
+
+// Renamed says that from now on the Guard of the Hold, which is held, checks the
+// znode at the path node in place of the earlier one.
+func (k *Keeper) Renamed(node string) { k.Moved(k.h.c.FullPath(node)) }
+
+// End says that the Hold ends because of cause, though traces of it may remain for a
+// while. If it was held and is not released, that is its loss. Only the first cause
+// counts.
+func (k *Keeper) End(cause error) { k.h.settle(cause) }
+
+// NotRemoved says that the Hold's znode could not be removed, because of err, and
+// stays until the session ends.
+func (k *Keeper) NotRemoved(err error) { k.Leftover(err) }
 
 // Moved says that from now on the Guard of the Hold, which is held, is to check the
 // znode node, a full path, in place of the former one.
@@ -90,7 +118,7 @@ func (k *Keeper) Moved(node string) {
 func (k *Keeper) GiveUp(cause error) bool {
 	k.h.mu.Lock()
 	defer k.h.mu.Unlock()
-	if k.h.err == nil && k.h.granted() {
+	if k.h.err == nil && k.h.session != nil {
 		return false
 	}
 	k.h.end(cause)

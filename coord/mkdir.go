@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // MakeDir makes sure that the full path is there, as a container where the
@@ -29,7 +31,7 @@ func (s *Session) MakeDir(ctx context.Context, path string) error {
 		case err == nil:
 			at = below(path, at)
 		case errors.Is(err, zk.ErrNoNode) && at != "/":
-			at = parent(at)
+			at = zkpath.Parent(at)
 		default:
 			return fmt.Errorf("make directory %s: %w", path, err)
 		}
@@ -42,8 +44,8 @@ func (s *Session) makeNode(ctx context.Context, path string) error {
 	_, err := Retry(ctx, s, func(conn *zk.Conn) (string, error) {
 		return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.opts.ACL)
 	})
-	if err != nil && Refused(err) && !named(err) {
-		// A code without a name: the server is too old for containers.
+	if errors.Is(err, ErrUnimplemented) {
+		// The server is too old for containers.
 		_, err = Retry(ctx, s, func(conn *zk.Conn) (string, error) {
 			return conn.Create(path, nil, 0, s.c.opts.ACL)
 		})

@@ -9,11 +9,11 @@ import (
 	"math"
 	"net"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // Options adjusts a [Client]. A nil *Options is ready for use.
@@ -126,7 +126,7 @@ func (o *Options) settled() (*Options, error) {
 	if s.Chroot == "" {
 		s.Chroot = "/"
 	}
-	if err := CheckPath(s.Chroot); err != nil {
+	if err := zkpath.Check(s.Chroot); err != nil {
 		return nil, fmt.Errorf("chroot: %w", err)
 	}
 	if s.ACL == nil {
@@ -156,30 +156,4 @@ func (o *Options) settled() (*Options, error) {
 		s.Dial = new(net.Dialer).DialContext
 	}
 	return &s, nil
-}
-
-// addresses returns servers with the port that ZooKeeper listens on where none
-// is given.
-func addresses(servers []string) ([]string, error) {
-	if len(servers) == 0 {
-		return nil, errors.New("no servers given")
-	}
-	addrs := make([]string, len(servers))
-	for i, server := range servers {
-		host, port, err := net.SplitHostPort(server)
-		if err != nil { // no port: a name, an IPv4 address, or an IPv6 one with or without brackets
-			host, port = strings.TrimSuffix(strings.TrimPrefix(server, "["), "]"), strconv.Itoa(zk.DefaultPort)
-			if strings.Contains(host, ":") && net.ParseIP(host) == nil {
-				return nil, fmt.Errorf("invalid server %q: %w", server, err)
-			}
-		}
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return nil, fmt.Errorf("invalid server %q: port %q", server, port)
-		}
-		if host == "" || strings.ContainsAny(host, " ,/") {
-			return nil, fmt.Errorf("invalid server %q: host %q", server, host)
-		}
-		addrs[i] = net.JoinHostPort(host, port)
-	}
-	return addrs, nil
 }

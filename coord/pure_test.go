@@ -3,56 +3,11 @@ package coord
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 )
-
-// What a session timeout is divided into must fit: a heartbeat may be missed
-// before the server is given up, another server has its chance within the lease,
-// and the lease ends before 2T/3, the earliest moment at which an ensemble may
-// end the session.
-func TestTerm(t *testing.T) {
-	for _, T := range []time.Duration{minTimeout, 4 * time.Second, 10 * time.Second, 40 * time.Second, maxTimeout} {
-		c := term(T)
-		if c.lease() > T*2/3*97/100 || c.lease() < T*6/10 {
-			t.Errorf("T=%v: lease %v", T, c.lease())
-		}
-		if c.silence() < 2*c.heartbeat()-time.Nanosecond || c.silence()+2*c.greeting(0) >= c.lease() {
-			t.Errorf("T=%v: heartbeat %v, silence %v, greeting %v, lease %v", T, c.heartbeat(), c.silence(), c.greeting(0), c.lease())
-		}
-	}
-}
-
-func TestCheckPath(t *testing.T) {
-	for _, good := range []string{"/", "/a", "/a/b", "/a b", "/...", "/a.b/.c", "/ü/日本", "/a\u2028", "/zookeeper"} {
-		if err := CheckPath(good); err != nil {
-			t.Errorf("CheckPath(%q) = %v", good, err)
-		}
-	}
-	for _, bad := range []string{"", "a", "a/b", "//", "/a/", "/a//b", "/.", "/..", "/a/./b", "/a/../b", "/\x00", "/a\nb", "/\x7f",
-		"/\u0080", "/\u009f", "/\ue000", "/\uf8ff", "/\ufff0", "/\uffff", "/\xff", "/\xed\xa0\x80", "/\U0001f600"} {
-		if err := CheckPath(bad); !errors.Is(err, ErrInvalidPath) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) {
-			t.Errorf("CheckPath(%q) = %v", bad, err)
-		}
-	}
-}
-
-func TestJoinAndParent(t *testing.T) {
-	for _, tt := range [][3]string{{"/", "/", "/"}, {"/", "/a", "/a"}, {"/r", "/", "/r"}, {"/r/s", "/a/b", "/r/s/a/b"}} {
-		if got := join(tt[0], tt[1]); got != tt[2] {
-			t.Errorf("join(%q, %q) = %q, want %q", tt[0], tt[1], got, tt[2])
-		}
-	}
-	for path, want := range map[string]string{"/a": "/", "/a/b": "/a", "/a/b/c": "/a/b"} {
-		if got := parent(path); got != want {
-			t.Errorf("parent(%q) = %q, want %q", path, got, want)
-		}
-	}
-}
 
 func TestAddresses(t *testing.T) {
 	for server, want := range map[string]string{
@@ -70,52 +25,9 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestRing(t *testing.T) {
-	given := []string{"a:1", "b:1", "c:1"}
-	firsts := map[string]int{}
-	for range 300 {
-		r := newRing(given)
-		var round []string
-		for range given {
-			round = append(round, r.turn())
-		}
-		firsts[round[0]]++
-		if again := r.turn(); again != round[0] {
-			t.Fatalf("after %q comes %q", round, again)
-		}
-		slices.Sort(round)
-		if !slices.Equal(round, given) {
-			t.Fatalf("a round is %q", round)
-		}
-	}
-	if len(firsts) != 3 || !slices.IsSorted(given) {
-		t.Errorf("clients begin with %v; given %q", firsts, given)
-	}
-
-	// A first chance for each at once; then longer and longer, within bounds;
-	// then, once a server has answered, at once again.
-	r := newRing(given)
-	for range 2 {
-		for i := range 60 {
-			d := r.pause(time.Second)
-			switch round := i / 3; {
-			case round == 0 && d != 0, round > 0 && (d < 5*time.Millisecond || d > 1500*time.Millisecond), round > 10 && d < 500*time.Millisecond:
-				t.Errorf("attempt %d after %v", i, d)
-			}
-		}
-		r.lasted()
-	}
-	r.trying("b:1")
-	r.failed("c:1", errors.New("broken"))
-	r.trying("c:1") // what is known stays
-	if got, want := r.report().Error(), "a:1: not tried; b:1: no answer yet; c:1: broken"; got != want {
-		t.Errorf("report %q, want %q", got, want)
-	}
-}
-
 func TestRefused(t *testing.T) {
 	for _, err := range append(answers[:len(answers):len(answers)], errors.New("unknown error: -6"), fmt.Errorf("wrapped: %w", zk.ErrNoNode),
-		refusal{errors.New("unknown error: -125")}) {
+		&refusal{"", errors.New("unknown error: -19")}, ErrTooLarge, ErrInvalidPath, &Error{"set", "/", ErrQuotaExceeded}) {
 		if !Refused(err) {
 			t.Errorf("%v is not taken for an answer", err)
 		}

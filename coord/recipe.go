@@ -2,11 +2,12 @@ package coord
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // maxFormer is how many sessions that are over a client remembers. One that it
@@ -27,24 +28,20 @@ func (c *Client) Session() *Session {
 // turn the client away; or if c is closed.
 func (c *Client) Await(ctx context.Context) (*Session, error) {
 	for {
-		s := c.Session()
-		s.mu.Lock()
-		up := s.up
-		s.mu.Unlock()
-		select {
-		case <-ctx.Done():
-		case <-s.life.Done():
-		case <-up:
-		}
-		// Of several that are ready the select takes any.
-		if ctx.Err() != nil {
+		c.mu.Lock()
+		s, state, changed := c.session, c.state, c.changed
+		c.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
 			return nil, c.givenUp(ctx)
-		}
-		switch err := s.Err(); {
-		case err == nil:
+		case state == Connected:
 			return s, nil
-		case errors.Is(err, ErrClosed):
-			return nil, err
+		case state == Closed:
+			return nil, s.Err()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
 		}
 	}
 }
@@ -64,7 +61,7 @@ func (c *Client) Former(id int64) bool {
 func (c *Client) Local() *sync.Map { return &c.local }
 
 // FullPath returns path as the ensemble knows it, below the chroot.
-func (c *Client) FullPath(path string) string { return join(c.opts.Chroot, path) }
+func (c *Client) FullPath(path string) string { return zkpath.Full(c.opts.Chroot, path) }
 
 // ACL returns what guards the znodes that recipes create. It is not to be
 // modified.

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
@@ -32,9 +30,9 @@ var (
 func denied(scheme string, code jute.Code) error {
 	switch {
 	case code == jute.CodeAuthenticationMissing:
-		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", zk.ErrAuthFailed)
+		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", ErrAuthFailed)
 	case scheme != "" && code != jute.OK:
-		return fmt.Errorf("credential of scheme %q refused: %w", scheme, zk.ErrAuthFailed)
+		return fmt.Errorf("credential of scheme %q refused: %w", scheme, ErrAuthFailed)
 	}
 	return nil
 }
@@ -46,7 +44,7 @@ func final(err error) bool {
 	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
 		return false // or not valid yet: a clock is to be set, perhaps
 	}
-	return errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, errWantsTLS) ||
+	return errors.Is(err, ErrAuthFailed) || errors.Is(err, errWantsTLS) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(tls.RecordHeaderError)) || alerted(err)
 }
@@ -64,13 +62,13 @@ func alerted(err error) bool {
 
 // explained says in words why nothing more could be read from a server, or
 // written to it, before it had welcomed the client.
-func (t *tap) explained(err error) error {
+func (t *tappedConn) explained(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errSilent
 	case !hungUp(err):
 		return err
-	case t.greeted:
+	case t.stage > dialled:
 		return fmt.Errorf("server granted a session and hung up: %w", err)
 	case t.s.c.opts.TLS == nil:
 		return fmt.Errorf("server hung up on the handshake: it expects TLS, perhaps, or has no quorum: %w", err)
@@ -128,7 +126,7 @@ func (e serverErrors) Unwrap() []error { return e }
 // because returns cause, for which a wait ends, with what the servers have said
 // that turn the client away at present, if any do.
 func (c *Client) because(cause error) error {
-	if why := c.ring.refusals(); len(why) > 0 && !errors.As(cause, new(turnedAway)) {
+	if why := c.servers.refusals(); len(why) > 0 && !errors.As(cause, new(turnedAway)) {
 		return turnedAway{cause, why}
 	}
 	return cause

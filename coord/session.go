@@ -1,18 +1,12 @@
 package coord
 
 import (
-	"cmp"
 	"context"
-	"sync"
-	"sync/atomic"
+	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
-
-// maxCalls is how many requests may be with go-zookeeper at a time. Its queue
-// takes 16; as long as there is room, Close can always say goodbye.
-const maxCalls = 8
 
 // A Session is one session of a [Client], from the first attempt to open it
 // until it is over for good: for those who write recipes, or make requests of
@@ -24,55 +18,44 @@ const maxCalls = 8
 // of its timeout or, while something is held in it, none to a transaction, although
 // the ensemble may then still keep it for a while; or when the client is closed.
 type Session struct {
-	c     *Client
-	conn  *zk.Conn
-	over  <-chan zk.Event         // closed by conn when its goroutines have ended
-	life  context.Context         // ends when the session is over, and says why
-	end   context.CancelCauseFunc // ends life; called by finish
-	slots chan struct{}           // one token for each request with conn
-	idle  chan struct{}           // closed when conn, after the end, looks for a server again
-	look  chan struct{}           // holds a token while there is news for watchLease
-	known bool                    // has been established; guarded by c.mu
-	first bool                    // of its client
+	c        *Client
+	conn     *zk.Conn
+	connDone <-chan zk.Event         // closed by conn when its goroutines have ended
+	ctx      context.Context         // ends when the session is over, and says why
+	cancel   context.CancelCauseFunc // ends ctx; called by finish
+	draining chan struct{}           // closed when conn, after the end, looks for a server again
+	wake     chan struct{}           // holds a token while there is news for keepLease
+	isFirst  bool                    // of its client
 
-	opened     time.Time // when it was established; guarded by c.mu, as is
+	// The rest is guarded by c.mu: a session and its client change in one step.
+
+	id         int64 // zero until the first handshake
+	lease      lease
+	gate       gate        // open while the server serves the session, and when it ended then
+	zxid       int64       // the newest that has been seen
+	wire       *tappedConn // the newest connection, if there has been one
+	synced     bool        // see catchUp
+	holds      map[*Hold]struct{}
+	opened     time.Time // when a server first served it; zero before that
 	suspension time.Time // when the connection was lost; zero while there is one
-
-	caughtUp atomic.Bool // see catchUp
-
-	mu      sync.Mutex
-	id      int64 // zero until established
-	created term  // the timeout with which the session was opened
-	lease   lease
-	proving bool   // a proof is being asked for, see prove
-	proveAt moment // when it last was
-	asking  bool   // the leader is being asked for a sign of life, see ask
-	askAt   moment // when it last was
-	zxid    int64
-	tap     *tap          // the newest connection, if there has been one
-	up      chan struct{} // closed while requests may be made
-	isUp    bool
-	holds   map[*Hold]struct{}
-	calls   sync.WaitGroup // requests with conn; added to with mu held while life lasts
 }
 
 // newSession begins to open a session. It is called with c.mu held.
 func (c *Client) newSession() *Session {
 	s := &Session{
-		c:     c,
-		slots: make(chan struct{}, maxCalls),
-		idle:  make(chan struct{}),
-		look:  make(chan struct{}, 1),
-		lease: lease{term: term(c.opts.SessionTimeout)},
-		up:    make(chan struct{}),
-		holds: make(map[*Hold]struct{}),
-		first: c.session == nil,
+		c:        c,
+		draining: make(chan struct{}),
+		wake:     make(chan struct{}, 1),
+		isFirst:  c.session == nil,
+		lease:    lease{timeout: sessionTimeout(c.opts.SessionTimeout)},
+		gate:     gate{drained: make(chan struct{})},
+		holds:    make(map[*Hold]struct{}),
 	}
-	s.life, s.end = context.WithCancelCause(context.Background())
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	var err error
-	s.conn, s.over, err = zk.Connect(c.ring.addrs, c.opts.SessionTimeout,
+	s.conn, s.connDone, err = zk.Connect(c.servers.addrs, c.opts.SessionTimeout,
 		zk.WithDialer(s.dial), zk.WithHostProvider(hosts{s}), zk.WithEventCallback(s.event),
-		zk.WithLogger(chatter{c.report}), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxFrame))
+		zk.WithLogger(zkLogger{c.report}), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxFrame))
 	if err != nil {
 		panic("coord: " + err.Error()) // only for an empty list of servers, which Dial has refused
 	}
@@ -81,8 +64,8 @@ func (c *Client) newSession() *Session {
 
 // ID returns the session's number, zero until it is established.
 func (s *Session) ID() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
 	return s.id
 }
 
@@ -90,41 +73,38 @@ func (s *Session) ID() int64 {
 // from the client: what was asked for and, once it is established, what was
 // granted. It changes if a server that resumes the session grants less.
 func (s *Session) Timeout() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Duration(s.lease.term)
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return time.Duration(s.lease.timeout)
 }
 
 // Done returns a channel that is closed when the session is over.
-func (s *Session) Done() <-chan struct{} { return s.life.Done() }
+func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
 
 // Err returns nil while the session may be used, and then why it is over: an
 // error that is [ErrExpired] or [ErrClosed].
-func (s *Session) Err() error { return context.Cause(s.life) }
+func (s *Session) Err() error { return context.Cause(s.ctx) }
 
-// finish ends the life of s, and tells first of all those who hold something in
-// it: whoever sees a request fail because the session is over finds Lost closed.
-// It is called with c.mu held, so that there is a next session for those who
-// look for it, and takes s.mu, so that no request is admitted and no hold is
-// granted any more when it returns.
+// finish ends s, and closes Lost on every hold first, so that no request fails with the
+// session's end before Lost is closed. It is called with c.mu held, so no request is
+// admitted and no hold granted any more when it returns.
 func (s *Session) finish(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for h := range s.holds {
 		h.settle(cause)
 	}
-	s.end(cause)
+	s.gate.close()
+	s.cancel(cause)
 }
 
 // grant makes h held in s, unless s is over or h is.
 func (s *Session) grant(h *Hold, node string, token Token) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if s.lease.left() <= 0 {
-		return errUnproven
+	if s.lease.remaining(now()) <= 0 {
+		return errUnrenewed
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,23 +113,23 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	}
 	h.session, h.node, h.token = s, node, token
 	s.holds[h] = struct{}{}
-	close(h.acquired)
 	s.c.report.acquired(h)
+	close(h.acquired)
 	s.lookUp() // the lease begins to matter
 	return nil
 }
 
 // forget notes that h is over.
 func (s *Session) forget(h *Hold) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
 	delete(s.holds, h)
 }
 
 // event is go-zookeeper's callback. It must not block.
 func (s *Session) event(ev zk.Event) {
 	switch {
-	case s.life.Err() != nil:
+	case s.Err() != nil:
 		if ev.Type == zk.EventSession && ev.State == zk.StateDisconnected {
 			// Perhaps the library's Close is under way, and has told the loop to
 			// end but not yet put the request into the queue that the loop
@@ -160,114 +140,85 @@ func (s *Session) event(ev zk.Event) {
 	case ev.Type != zk.EventSession:
 		s.c.loop.Event(ev)
 	case ev.State == zk.StateDisconnected:
-		s.suspended()
+		s.c.change(s, Suspended, nil)
 	case ev.State == zk.StateExpired:
-		s.c.over(s, errEnsemble)
+		s.c.change(s, Expired, errEnsemble)
 	}
 }
 
-// adopt makes t the session's connection, unless the session is over.
-func (s *Session) adopt(t *tap) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.life.Err() != nil {
+// adopt makes w the session's connection, unless the session is over.
+func (s *Session) adopt(w *tappedConn) bool {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if s.Err() != nil {
 		return false
 	}
-	s.tap = t
+	s.wire = w
 	return true
 }
 
-// greeted takes the answer to the handshake. It proves nothing: a leader that has
-// lost the others resumes sessions, and with local sessions a server opens them, by
-// itself. A longer timeout than the one with which the session was opened is not
-// relied on, for a leader that is elected later knows nothing of it.
-func (s *Session) greeted(t *tap, id int64, timeout term, asked moment) error {
-	s.mu.Lock()
-	known := s.id
-	if id != 0 && (known == 0 || known == id) {
-		if s.id = id; known == 0 {
-			s.created = timeout
-		}
-		s.lease.greeted(asked, min(timeout, s.created))
-		s.lookUp() // the timeout may be another
-	}
-	s.mu.Unlock()
-	if known != 0 && id != known {
-		// Some servers give out a new session in place of a word of refusal.
-		s.c.over(s, errEnsemble)
-	}
-	return s.Err()
+// established reports whether a server has served s.
+func (s *Session) established() bool {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return !s.opened.IsZero()
 }
 
-// wish returns the timeout to ask for.
-func (s *Session) wish() term {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cmp.Or(s.created, term(s.c.opts.SessionTimeout))
-}
-
-func (s *Session) lastZxid() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.zxid
-}
-
-// readFailed notes why t gives no more, or does not take the handshake.
-func (s *Session) readFailed(t *tap, err error) {
-	if s.life.Err() != nil || t.welcome && !final(err) {
-		return
-	}
-	s.c.failed(t.server, t.began, t.explained(err))
-}
-
-// resumed opens the gate for requests: there is a connection, the session lives,
-// and the server serves it.
-func (s *Session) resumed() {
-	s.mu.Lock()
-	if s.life.Err() != nil || s.isUp {
-		s.mu.Unlock()
-		return
-	}
-	s.isUp = true
-	close(s.up)
-	s.proveAt, s.askAt = moment{}, moment{} // another server can be asked at once
-	began := s.tap.began
-	s.mu.Unlock()
-	s.lookUp() // a proof may be due
-	s.c.resumed(s, began)
-}
-
-// suspended closes the gate.
-func (s *Session) suspended() {
-	s.mu.Lock()
-	if !s.isUp {
-		s.mu.Unlock()
-		return
-	}
-	s.isUp = false
-	s.up = make(chan struct{})
-	s.mu.Unlock()
-	s.c.suspended(s)
-}
-
-// info describes what has been going on in s since begin.
+// info describes what has been going on in s since begin. It is called with c.mu held.
 func (s *Session) info(begin time.Time, err error) SessionInfo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return SessionInfo{ID: s.id, Server: s.tap.server, Timeout: time.Duration(s.lease.term), Begin: begin, End: time.Now(), Err: err}
+	return SessionInfo{ID: s.id, Server: s.wire.server, Timeout: time.Duration(s.lease.timeout), Begin: begin, End: time.Now(), Err: err}
 }
 
-// hangUp drops the present connection, if there is one.
-func (s *Session) hangUp() {
-	s.mu.Lock()
-	tap := s.tap
-	s.mu.Unlock()
-	if tap != nil {
-		tap.hangUp()
+// abort drops the present connection, if there is one.
+func (s *Session) abort() {
+	s.c.mu.Lock()
+	wire := s.wire
+	s.c.mu.Unlock()
+	if wire != nil {
+		wire.abort()
 	}
 }
 
-// chatter passes on what go-zookeeper says of itself.
-type chatter struct{ r *reporter }
+// admit waits until a request may be made. Whoever makes it calls dismiss behind it.
+func (s *Session) admit(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return s.c.givenUp(ctx)
+	}
+	s.c.mu.Lock()
+	ticket := s.gate.enter()
+	s.c.mu.Unlock()
+	select {
+	case <-ticket:
+	case <-ctx.Done():
+	case <-s.Done():
+	}
+	// Of several that are ready the select takes any.
+	err := s.Err()
+	if ctx.Err() != nil {
+		err = s.c.givenUp(ctx)
+	}
+	if err != nil {
+		s.c.mu.Lock()
+		defer s.c.mu.Unlock()
+		s.gate.cancel(ticket)
+	}
+	return err
+}
 
-func (c chatter) Printf(format string, args ...any) { c.r.chatter(format, args...) }
+// dismiss notes that a request is over, and draws the conclusions from its error.
+func (s *Session) dismiss(err error) {
+	switch {
+	case errors.Is(err, zk.ErrSessionExpired):
+		s.c.change(s, Expired, errEnsemble)
+	case errors.Is(err, zk.ErrSessionMoved):
+		s.abort() // this connection is no longer the session's
+	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.gate.leave()
+}
+
+// A zkLogger passes on what go-zookeeper says of itself.
+type zkLogger struct{ r *reporter }
+
+func (l zkLogger) Printf(format string, args ...any) { l.r.chatter(format, args...) }

@@ -13,48 +13,63 @@ const maxRequest = 1<<20 - 1
 // maxAuth is the most bytes that a scheme and its credential may have together.
 const maxAuth = maxRequest - (4 + 4 + 4 + 4 + 4)
 
-// CheckSize reports why a request of all these ops, as [Transact] takes them, or of
-// the only one, is more than a server takes. The error is [Refused]. It is for those
-// who write recipes: who sends such a request is hung up on without a word, with all
-// else that the client has under way, and would send it again.
-func CheckSize(ops ...any) error {
-	size, data, acls := 4+4+opHeader, 0, 0 // xid, kind, and the header that ends the ops
-	most, where := 0, ""
-	for _, op := range ops {
-		var path string
-		var d, a int
-		switch op := op.(type) {
-		case *zk.CreateRequest:
-			path, d, a = op.Path, len(op.Data), aclSize(op.Acl)
-			size += 4 + 4 // the length of the data, and flags
-		case *zk.SetDataRequest:
-			path, d = op.Path, len(op.Data)
-			size += 4 + 4 // the length of the data, and the version
-		case *zk.DeleteRequest:
-			path = op.Path
-			size += 4
-		case *zk.CheckVersionRequest:
-			path = op.Path
-			size += 4
-		default:
-			return refusal{fmt.Errorf("coord: a %T cannot be in a transaction", op)}
-		}
-		size += opHeader + 4 + len(path) + d + a
-		data += d
-		acls += a
-		if n := len(path) + d + a; n > most {
-			most, where = n, path
-		}
+// CheckSize reports why a transaction of all these requests is more than a server
+// takes. The server would hang up without a word, on all else that the client has
+// under way, and the client would send it again. The error is [Refused].
+func CheckSize(requests ...any) error {
+	size := 4 + 4 + opHeader // xid, kind, and the header that ends the ops
+	for _, r := range requests {
+		path, data, acl, rest := measure(r)
+		size += opHeader + len(path) + data + acl + rest
 	}
+	return checkSize(size, requests)
+}
+
+// checkRequest reports the same of a request that is made by itself.
+func checkRequest(r any) error {
+	path, data, acl, rest := measure(r)
+	return checkSize(4+4+len(path)+data+acl+rest, []any{r})
+}
+
+func checkSize(size int, requests []any) error {
 	if size <= maxRequest {
 		return nil
 	}
-	more := ""
-	if len(ops) > 1 {
-		more = fmt.Sprintf(" and %d more", len(ops)-1)
+	allData, allACL, most, where := 0, 0, 0, ""
+	for _, r := range requests {
+		path, data, acl, _ := measure(r)
+		allData += data
+		allACL += acl
+		if n := len(path) + data + acl; n > most {
+			most, where = n, path
+		}
 	}
-	return refusal{fmt.Errorf("coord: a request of %d bytes for %.64q%s, with %d of data and %d of access lists: servers take %d",
-		size, where, more, data, acls, maxRequest)}
+	more := ""
+	if len(requests) > 1 {
+		more = fmt.Sprintf(" and %d more", len(requests)-1)
+	}
+	return fmt.Errorf("%w: %d bytes for %.64q%s, with %d of data and %d of access lists: servers take %d",
+		ErrTooLarge, size, where, more, allData, allACL, maxRequest)
+}
+
+// measure returns the path of a request and the sizes of its parts beside that.
+func measure(request any) (path string, data, acl, rest int) {
+	switch r := request.(type) {
+	case *zk.CreateTTLRequest:
+		if r.Ttl != 0 {
+			rest = 8
+		}
+		return r.Path, len(r.Data), aclSize(r.Acl), 4 + 4 + 4 + rest // the lengths of path and data, and flags
+	case *zk.CreateRequest:
+		return r.Path, len(r.Data), aclSize(r.Acl), 4 + 4 + 4
+	case *zk.SetDataRequest:
+		return r.Path, len(r.Data), 0, 4 + 4 + 4 // the lengths, and the version
+	case *zk.DeleteRequest:
+		return r.Path, 0, 0, 4 + 4
+	case *zk.CheckVersionRequest:
+		return r.Path, 0, 0, 4 + 4
+	}
+	panic(fmt.Sprintf("coord: a request of type %T", request))
 }
 
 // opHeader is the size of what stands before each op of a transaction, and behind

@@ -13,22 +13,24 @@ func TestAgeCountsSleep(t *testing.T) {
 	readSlept = func() time.Duration { return slept }
 	slept = 100 * time.Hour
 	m := now()
-	old := m.plus(time.Minute)
+	// minuteOld returns when m is a minute old.
+	minuteOld := func() time.Time { n := now(); return n.at.Add(time.Minute - n.since(m)) }
+	old := minuteOld()
 	slept += noSleep / 2
-	if age := m.age(); age > time.Second {
+	if age := now().since(m); age > time.Second {
 		t.Errorf("age %v without sleep", age)
 	}
 	slept += time.Hour
-	if age := m.age(); age < time.Hour || age > time.Hour+time.Minute {
+	if age := now().since(m); age < time.Hour || age > time.Hour+time.Minute {
 		t.Errorf("age %v after an hour's sleep", age)
 	}
-	if d := old.Sub(m.plus(time.Minute)); d < time.Hour || d > time.Hour+noSleep {
+	if d := old.Sub(minuteOld()); d < time.Hour || d > time.Hour+noSleep {
 		t.Errorf("by an hour's sleep a moment is a minute old %v sooner", d)
 	}
-	if age := now().age(); age > time.Second {
+	if age := now().since(now()); age > time.Second {
 		t.Errorf("age of now: %v", age)
 	}
-	if age := (moment{}).age(); age < 1000*time.Hour {
+	if age := now().since(moment{}); age < 1000*time.Hour {
 		t.Errorf("age of never: %v", age)
 	}
 }

@@ -112,7 +112,7 @@ var tooLarge = []struct {
 		h := lock.New(c, path).Acquire(ctx)
 		return ended(ctx, h.Done(), h.Err)
 	}},
-	{"lock, TryAcquire", "try to acquire", limit - 60, func(ctx context.Context, c *coord.Client, path string) error {
+	{"lock, TryAcquire", "tryacquire", limit - 60, func(ctx context.Context, c *coord.Client, path string) error {
 		h := lock.New(c, path).TryAcquire(ctx)
 		return ended(ctx, h.Done(), h.Err)
 	}},
@@ -120,11 +120,11 @@ var tooLarge = []struct {
 		h := lock.NewUnqueued(c, path).Acquire(ctx)
 		return ended(ctx, h.Done(), h.Err)
 	}},
-	{"rwlock, AcquireRead", "acquire to read", limit - 60, func(ctx context.Context, c *coord.Client, path string) error {
+	{"rwlock, AcquireRead", "acquireread", limit - 60, func(ctx context.Context, c *coord.Client, path string) error {
 		h := rwlock.New(c, path).AcquireRead(ctx)
 		return ended(ctx, h.Done(), h.Err)
 	}},
-	{"rwlock, AcquireWrite", "acquire to write", limit - 60, func(ctx context.Context, c *coord.Client, path string) error {
+	{"rwlock, AcquireWrite", "acquirewrite", limit - 60, func(ctx context.Context, c *coord.Client, path string) error {
 		h := rwlock.New(c, path).AcquireWrite(ctx)
 		return ended(ctx, h.Done(), h.Err)
 	}},

@@ -17,9 +17,9 @@ import (
 	"github.com/zkcoord/zkcoord/lock"
 )
 
-// A metrics is what a program keeps by the hooks of a [coord.Trace]: gauges, and what
+// A gauges is what a program keeps by the hooks of a [coord.Trace]: its gauges, and what
 // it was told of each hold, by the number that the context of its operation carries.
-type metrics struct {
+type gauges struct {
 	mu                                 sync.Mutex
 	waiting, held, suspended, sessions int
 	holds                              map[int]*measured
@@ -35,7 +35,7 @@ type measured struct {
 
 type number struct{}
 
-func (m *metrics) trace() *coord.Trace {
+func (m *gauges) trace() *coord.Trace {
 	m.holds = make(map[int]*measured)
 	hold := func(word string, gauge *int, by int) func(context.Context, coord.HoldInfo) {
 		return func(ctx context.Context, i coord.HoldInfo) {
@@ -94,7 +94,7 @@ func TestTraceIsExact(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(seed, 0))
 				var clients []*coord.Client
 				var links []*coordtest.Link
-				ms := make([]metrics, 3)
+				ms := make([]gauges, 3)
 				for i := range ms {
 					links = append(links, w.line())
 					clients = append(clients, w.client(links[i], coord.Options{Trace: ms[i].trace()}))
@@ -170,7 +170,7 @@ func pick(rnd *rand.Rand, hs []*tried) *tried {
 }
 
 // rest compares the gauges with the truth, when nothing moves.
-func rest(t *testing.T, ms []metrics, all [][]*tried) {
+func rest(t *testing.T, ms []gauges, all [][]*tried) {
 	t.Helper()
 	for _, hs := range all {
 		for _, h := range hs {
@@ -196,7 +196,7 @@ func rest(t *testing.T, ms []metrics, all [][]*tried) {
 }
 
 // compare compares what was told of each hold with what its owner saw.
-func (m *metrics) compare(t *testing.T, hs []*tried) {
+func (m *gauges) compare(t *testing.T, hs []*tried) {
 	for _, err := range m.errs {
 		t.Error(err)
 	}

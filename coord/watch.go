@@ -48,10 +48,10 @@ type source struct{ c *Client }
 // Read implements [watch.Source].
 func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	session := s.c.Session()
-	err := session.catchUp()
+	err := session.catchUp(s.c.life)
 	var answer *watch.Answer
 	if err == nil {
-		answer, err = session.read(r)
+		answer, err = session.carryOut(r)
 	}
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
@@ -61,29 +61,32 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	return answer, err
 }
 
-// read makes r with the connection of s. It differs from [Call] in that it needs no
-// goroutine, because nobody waits for it: when s is over it returns only when the
-// connection has been closed.
-func (s *Session) read(r *watch.Read) (*watch.Answer, error) {
+// carryOut makes r with the connection of s. Unlike [exchange] it needs no goroutine,
+// because nobody waits for it: when s is over it returns only when the connection
+// has been closed.
+func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
 	if err := s.admit(s.c.life); err != nil {
 		return nil, err
 	}
 	answer, err := r.Do(s.conn)
 	s.dismiss(err)
-	return answer, cmp.Or(s.Err(), err)
+	return answer, cmp.Or(s.Err(), translate(err))
 }
 
 // catchUp sees to it that what is read in s is no older than what was read in the
 // sessions before. Within a session the servers do so by themselves: none that is
 // behind what the client has seen takes it over. A new session they open anywhere.
-func (s *Session) catchUp() error {
-	if s.first || s.caughtUp.Load() {
+func (s *Session) catchUp(ctx context.Context) error {
+	s.c.mu.Lock()
+	synced := s.isFirst || s.synced
+	s.c.mu.Unlock()
+	if synced {
 		return nil
 	}
-	_, err := Call(s.c.life, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
-	if err == nil {
-		s.caughtUp.Store(true)
-	}
+	_, _, err := exchange(ctx, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.synced = s.synced || err == nil
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestCostOfHolding(t *testing.T) {
 	const T = 6 * time.Second
 	sessions, holds, span := 20, 5, 2*T
-	if locktest.Stress {
+	if harness.Stress {
 		sessions, span = 500, 5*T
 	} else {
 		t.Parallel() // it mostly waits

@@ -95,7 +95,7 @@ func ExampleMutex_TryAcquire() {
 	fmt.Println(second.Wait())
 	fmt.Println(errors.Is(second.Err(), coord.ErrLocked))
 	// Output:
-	// try to acquire /reports/lock: coord: locked by someone else
+	// tryacquire /reports/lock: coord: locked by someone else
 	// true
 }
 
@@ -119,12 +119,15 @@ func ExampleMutex_Watch() {
 	}
 	waiter := lock.New(c, dir, lock.Label("ben")).Acquire(ctx)
 	for queue := range lock.New(c, dir).Watch(ctx).All() {
-		switch {
-		case len(queue) == 2:
-			fmt.Println(queue[0].Label, "before", queue[1].Label)
+		if queue.Suspended || len(queue.Contenders) == 0 {
+			continue // who holds it is not known, or nobody does
+		}
+		switch first := queue.Contenders[0]; {
+		case len(queue.Contenders) == 2:
+			fmt.Println(first.Label, "before", queue.Contenders[1].Label)
 			holder.Release(ctx)
-		case queue[0].Label == "ben":
-			fmt.Println("now", queue[0].Label, "has it:", waiter.Wait() == nil)
+		case first.Label == "ben":
+			fmt.Println("now", first.Label, "has it:", waiter.Wait() == nil)
 			return
 		}
 	}

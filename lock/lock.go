@@ -1,137 +1,135 @@
-// Package lock gives one client of an ensemble at a time the right to do
-// something.
-//
-//	h := lock.New(c, "/reindex/lock").Acquire(ctx)
-//	defer h.Release(context.WithoutCancel(ctx))
-//	if err := h.Wait(); err != nil {
-//		return err
-//	}
-//	work := h.Context(ctx) // canceled when the lock is lost
-//
-// It is the lock of ZooKeeper's recipes: contenders queue by ephemeral
-// sequential znodes in a directory, the lowest number holds, and each of the
-// others follows the one before it, so that a release wakes one. The names are
-// those of Apache Curator, whose InterProcessMutex can share the directory, as
-// can go-zookeeper's Lock, and kazoo's if it is given
-// extra_lock_patterns=["-lock-"]. It is tested with Curator 5.4 and kazoo 2.8.
 package lock
 
 import (
 	"context"
-	"time"
+	"errors"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
+// ErrNested ends an Acquire whose ctx comes from the [coord.Hold.Context] of a hold of
+// the same lock, by the same client, or from its Do or Run: the caller would wait for
+// itself.
+var ErrNested = errors.New("lock: held by the caller already; share that hold")
+
 // A Mutex is a lock that at most one client of an ensemble holds at a time.
 // Contenders are served in the order in which they asked.
 //
 // A Mutex must come from [New]. It is only a name and may be shared: every call
-// to Acquire is a contender of its own, so a goroutine that acquires a Mutex
-// twice waits for itself.
+// to Acquire is a contender of its own.
 type Mutex struct {
-	c     *coord.Client
-	dir   string
-	label string
+	c    *coord.Client
+	dir  string
+	opts options
+}
+
+// options are what an Option adjusts.
+type options struct{ label string }
+
+func apply(opts []Option) (all options) {
+	for _, o := range opts {
+		o(&all)
+	}
+	return all
 }
 
 // An Option adjusts a [Mutex] or an [Unqueued].
-type Option func(*Mutex)
+type Option func(*options)
 
-// Label has the contenders of a lock show text to the others, such as a host
-// name: see [Contender]. It may be up to 1 KiB long.
+// Label makes the contenders of a lock show text to the others, such as a host name
+// or an address: see [coord.Contender]. It may be up to 1 KiB long.
 func Label(text string) Option {
-	return func(m *Mutex) { m.label = text }
+	return func(o *options) { o.label = text }
 }
 
 // New returns the lock whose contenders queue in the directory dir. The
 // directory and what is missing above it are created when first needed, as
 // containers, which the server removes some time after they were last used; it
-// belongs to the lock, which may overwrite its data. A dir that can not be one
-// is reported by whatever is done with the Mutex.
+// belongs to the lock, which may overwrite its data. Any use of a Mutex whose dir
+// cannot be one ends with [coord.ErrInvalidPath].
 func New(c *coord.Client, dir string, opts ...Option) *Mutex {
-	m := &Mutex{c: c, dir: dir}
-	for _, o := range opts {
-		o(m)
-	}
-	return m
+	return &Mutex{c: c, dir: dir, opts: apply(opts)}
 }
 
 // Acquire joins the queue for m and returns at once.
 //
-// ctx governs the waiting, not the holding: canceled before the lock is acquired,
-// it takes the contender out of the queue, wherever it is; after that it no
-// longer matters, because only the caller knows when the work that the lock
-// guards has stopped. So the Hold must be released.
+// ctx bounds the waiting and not the holding: if it ends before the lock is acquired,
+// the contender leaves the queue, wherever it is. After that it no longer matters,
+// because only the caller knows when the work that the lock guards has stopped. So
+// the Hold must be released.
 //
-// A contender belongs to one session. If that is over before the lock is
-// acquired the Hold ends with [coord.ErrExpired]; call Acquire again.
+// A contender belongs to one session. If that ends before the lock is acquired, the
+// Hold ends with [coord.ErrExpired]; call Acquire again. [Mutex.Run] does.
 func (m *Mutex) Acquire(ctx context.Context) *coord.Hold {
+	if m.c.Kit().Nested(ctx, m.dir) {
+		return nested(ctx, m.c, m.dir)
+	}
 	return m.enter(ctx, "acquire", false)
 }
 
+// nested returns the Hold of an Acquire that would wait for its caller.
+func nested(ctx context.Context, c *coord.Client, path string) *coord.Hold {
+	return coord.NewHold(ctx, c, "acquire", path, func(*coord.Keeper) error { return ErrNested })
+}
+
 // TryAcquire is like [Mutex.Acquire], but ends with [coord.ErrLocked] if anyone
-// is ahead in the queue. It goes by the place in the queue and not by time: only
-// the ensemble's answers are waited for, for as long as ctx allows, among them
-// those to the removal of what the client itself has given up or released.
+// is ahead in the queue. It is decided by the place in the queue and not by time: it
+// waits only for answers of the ensemble, for as long as ctx allows. Holds that the
+// same client has released or given up are not in its way: it waits until they are
+// removed.
 func (m *Mutex) TryAcquire(ctx context.Context) *coord.Hold {
-	return m.enter(ctx, "try to acquire", true)
+	return m.enter(ctx, "tryacquire", true)
 }
 
 func (m *Mutex) enter(ctx context.Context, op string, try bool) *coord.Hold {
-	return queue.Enter(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.label, Try: try})
+	return queue.Enter(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.opts.label, Try: try})
 }
 
-// Do acquires m, calls f, and releases m, also when f panics. The context that f
+// Do acquires m, calls f, and releases m, even if f panics. The context that f
 // is given is a copy of ctx that is also canceled, with cause, when the lock is
-// lost; f must then stop. The release is waited for until ctx ends.
+// lost; f must then stop. Do waits for the release until ctx ends; after that it goes
+// on in the background.
 //
 // Do returns the reason why f was not called; or f's error, joined with the
-// reason if the lock was lost before f returned, and with the ensemble's refusal
-// if the contender could not be removed from the queue.
+// reason if the lock was lost before f returned, unless f's error tells it already,
+// and with the ensemble's refusal if the contender could not be removed from the
+// queue. So Do returns nil only if the lock was held until f returned nil.
+// [coord.IsLost] recognizes a loss.
 func (m *Mutex) Do(ctx context.Context, f func(context.Context, coord.Token) error) error {
 	return queue.Do(ctx, m.Acquire(ctx), f)
 }
 
-// A Contender is one that holds a lock or waits for it.
-type Contender struct {
-	Label   string      // what it says of itself, see [Label]; empty if that is not known
-	Node    string      // the name of its znode in the lock's directory
-	Session int64       // its session
-	Token   coord.Token // its fencing token, once it holds
-	Since   time.Time   // when it joined the queue, by the ensemble's clock
-
-	// Revoked says that it has been asked to give way: see [coord.ErrRevoked]. That
-	// is written over the label, which is then known only to who has read it before.
-	Revoked bool
+// Run calls f each time that m is held, until f returns with the lock still held. It
+// does what [Mutex.Do] does, and starts again if that fails by a loss, before or after
+// f was called: see [coord.IsLost]. So f should run until its ctx is canceled, and
+// then return soon.
+//
+// Run returns what Do returns at last: f's error, nil or not, if the lock was held
+// until f returned; the cause of ctx's end if the lock was not held by then;
+// [coord.ErrClosed] if the client is closed; or the ensemble's refusal. What f returns
+// after a loss, nil or not, does not matter: it was not done under the lock to its
+// end, so f is called again when the lock is held again.
+func (m *Mutex) Run(ctx context.Context, f func(context.Context, coord.Token) error) error {
+	return queue.Run(ctx, m.Acquire, f)
 }
 
-// Contenders returns who holds m and who waits for it, in order: the holder is
-// the first. Children of the directory that are no contenders are left out. The
-// answer comes from one server, which may be a little behind the others. It ends
-// when ctx does.
-func (m *Mutex) Contenders(ctx context.Context) ([]Contender, error) {
-	places, err := queue.Contenders(ctx, m.c, m.dir)
-	if err != nil {
-		return nil, &coord.Error{Op: "list the contenders of", Path: m.dir, Err: err}
-	}
-	return contenders(places), nil
+// Contenders returns the holder of m and those that wait for it, in order: the holder
+// is the first. Children of the directory that are no contenders are left out. The
+// answer comes from one server, which may be a little behind the others; it costs one
+// request, and one for each contender. It ends when ctx does.
+func (m *Mutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
+	return queue.Contenders(ctx, m.c, m.dir)
 }
 
-// Watch follows who holds m and who waits for it until ctx ends. Every contender
-// that comes or goes has the directory listed once, and the new one read; who comes
-// to hold is read once more, and followed, so that a revocation is seen. While the
-// connection is down the stream says nothing new, and nothing of that.
-func (m *Mutex) Watch(ctx context.Context) *event.Stream[[]Contender] {
-	return queue.Watch(ctx, m.c, "watch the contenders of", m.dir, contenders)
-}
-
-func contenders(places []queue.Place) []Contender {
-	all := make([]Contender, len(places))
-	for i, p := range places {
-		all[i] = Contender(p)
-	}
-	return all
+// Watch follows the contenders for m until ctx ends. The stream says Suspended while
+// the connection is down: the holder that it names may have gone by then.
+//
+// For each contender that comes or goes the directory is listed once, and a new one is
+// read; a new holder is read once more, and watched, so that a revocation is seen.
+// Many that stand by and only want to know who holds are better served by an
+// [Unqueued], where a change of the holder costs each of them two reads.
+func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+	return queue.Watch(ctx, m.c, m.dir)
 }

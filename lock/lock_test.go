@@ -1,31 +1,11 @@
 package lock_test
 
 import (
-	"context"
 	"testing"
 
-	"go.uber.org/goleak"
-
-	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/locktest"
-	"github.com/zkcoord/zkcoord/lock"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(locktest.Main(m)) }
-
-var mutex = locktest.Subject{
-	Name: "mutex",
-	Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
-		return lock.New(c, dir).Acquire(ctx)
-	},
-	Try: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
-		return lock.New(c, dir).TryAcquire(ctx)
-	},
-	Bind: func(c *coord.Client, dir string) func(context.Context) *coord.Hold {
-		return lock.New(c, dir).Acquire
-	},
-}
 
 func TestScenarios(t *testing.T) { locktest.Scenarios(t, mutex) }
 
@@ -38,14 +18,6 @@ func TestNoFalseLoss(t *testing.T) { locktest.NoFalseLoss(t, mutex) }
 func TestLimits(t *testing.T) { locktest.Limits(t, mutex) }
 
 func TestLeaderless(t *testing.T) { locktest.Leaderless(t, mutex) }
-
-func TestListing(t *testing.T) { locktest.Listing(t, mutex) }
-
-func TestDo(t *testing.T) { locktest.Do(t, mutex) }
-
-func TestPermissions(t *testing.T) { locktest.Permissions(t, mutex) }
-
-func TestWire(t *testing.T) { locktest.Wire(t, mutex) }
 
 func TestIsolatedLeader(t *testing.T) {
 	locktest.IsolatedLeader(t, []ensemble.Isolation{ensemble.Reset, ensemble.Restart}, mutex, unqueued)

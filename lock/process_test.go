@@ -18,6 +18,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
@@ -34,7 +35,7 @@ func pausedHolder(server, dir string) error {
 	if err := h.Wait(); err != nil {
 		return err
 	}
-	guard := h.Guard()
+	guard := harness.Guard(h)
 	last := time.Now() // before the word at which we are stopped
 	fmt.Println("held")
 	tick := time.NewTicker(time.Millisecond)

@@ -16,126 +16,15 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
-var unqueued = locktest.Subject{
-	Name: "unqueued",
-	Acquire: func(ctx context.Context, c *coord.Client, path string) *coord.Hold {
-		return lock.NewUnqueued(c, path).Acquire(ctx)
-	},
-	Try: func(ctx context.Context, c *coord.Client, path string) *coord.Hold {
-		return lock.NewUnqueued(c, path).TryAcquire(ctx)
-	},
-}
-
-const T = locktest.T
-
-var bg = context.Background()
-
-// A place is a world with one Unqueued, at w.Dir.
-type place struct{ *locktest.World }
-
-// there reports whether somebody's znode is at the path.
-func (w place) there() bool {
-	w.Helper()
-	ok, _, err := w.Op().Exists(w.Dir)
-	w.must(err)
-	return ok
-}
-
-// guards returns the names in the directory beside the path.
-func (w place) guards() []string {
-	w.Helper()
-	names, _, err := w.Op().Children(w.Dir + "-guard")
-	if !errors.Is(err, zk.ErrNoNode) {
-		w.must(err)
-	}
-	return names
-}
-
-// clean waits until there is nothing of the lock but its directory. One watch a
-// client may stay behind until the lock is next had.
-func (w place) clean() {
-	w.Helper()
-	w.Eventually("znodes gone", func() bool { return !w.there() && len(w.guards()) == 0 })
-	looks := 0
-	w.Eventually("no watch left", func() bool {
-		if looks++; looks%20 == 0 {
-			h := w.Held(w.Client(T))
-			w.must(h.Release(bg))
-		}
-		return w.Watches() == 0
-	})
-}
-
-// waits starts to acquire the lock for c, and returns when the server has n
-// watches.
-func (w place) waits(ctx context.Context, c *locktest.Client, n int) *coord.Hold {
-	w.Helper()
-	h := w.Acquire(ctx, c.Client, w.Dir)
-	w.Eventually(fmt.Sprintf("%d watches", n), func() bool { return w.Watches() == n })
-	return h
-}
-
-// down cuts c off, waits until it knows, and returns what brings it back.
-func (w place) down(c *locktest.Client) (up func()) {
-	w.Helper()
-	await := func(want coord.State) {
-		w.Helper()
-		w.Eventually(want.String(), func() bool {
-			state, _ := c.State()
-			return state == want
-		})
-	}
-	heal := c.Link.Cut()
-	await(coord.Suspended)
-	return func() {
-		w.Helper()
-		heal()
-		await(coord.Connected)
-	}
-}
-
-// write makes a guarded write with c.
-func (w place) write(c *locktest.Client, h *coord.Hold) error {
-	_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-		return conn.Multi(h.Guard(), &zk.SetDataRequest{Path: "/", Version: -1})
-	})
-	return err
-}
-
-func (w place) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w place) wants(err, target error) {
-	w.Helper()
-	if !errors.Is(err, target) {
-		w.Errorf("error %v, want %v", err, target)
-	}
-}
-
-func (w place) open(what string, ch <-chan struct{}) {
-	w.Helper()
-	select {
-	case <-ch:
-		w.Errorf("%s is closed", what)
-	default:
-	}
-}
-
-var scenarios = []struct {
-	name string
-	run  func(w place)
-}{
+var claims = []scenario{
 	{"all get it, one at a time, and tokens increase; a free lock costs one request (R40)", func(w place) {
 		a := w.Client(T)
-		w.must(w.Held(a).Release(bg)) // so that the directory is there
+		w.Must(w.Held(a).Release(bg)) // so that the directory is there
 		var asked atomic.Int32
 		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.Op == "multi" {
@@ -155,10 +44,10 @@ var scenarios = []struct {
 		}
 		waiting := []*coord.Hold{w.waits(bg, w.Client(T), 2), w.waits(bg, w.Client(T), 3), w.waits(bg, w.Client(T), 4)}
 		for len(waiting) > 0 {
-			w.must(last.Err())
-			w.must(last.Release(bg))
-			w.open("lost", last.Lost())
-			w.wants(last.Err(), coord.ErrReleased)
+			w.Must(last.Err())
+			w.Must(last.Release(bg))
+			w.IsOpen("lost", last.Lost())
+			w.Wants(last.Err(), coord.ErrReleased)
 			var next *coord.Hold
 			w.Eventually("the next", func() bool {
 				for i, h := range waiting {
@@ -176,34 +65,34 @@ var scenarios = []struct {
 			}
 			last = next
 		}
-		w.must(last.Release(bg))
+		w.Must(last.Release(bg))
 	}},
 	{"two holds of one client exclude each other, and do not lose by each other's coming and going (R81, R49)", func(w place) {
 		c := w.Client(T)
 		h := w.Held(c)
-		w.wants(w.Settled(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
+		w.Wants(w.Outcome(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
 		for range 50 {
 			next := w.Acquire(bg, c.Client, w.Dir)
-			w.must(w.write(c, h))
-			w.must(h.Err())
-			w.open("second acquired", next.Acquired())
-			w.must(h.Release(bg))
+			w.Must(w.write(c, h))
+			w.Must(h.Err())
+			w.IsOpen("second acquired", next.Acquired())
+			w.Must(h.Release(bg))
 			w.Grant(next)
 			h = next
 		}
-		w.must(h.Release(bg))
+		w.Must(h.Release(bg))
 	}},
 	{"a try is decided by the ensemble's answer (R61, R50)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		h := w.Try(bg, a.Client, w.Dir)
 		w.Grant(h)
 		no := w.Try(bg, b.Client, w.Dir)
-		w.wants(w.Settled(no), coord.ErrLocked)
+		w.Wants(w.Outcome(no), coord.ErrLocked)
 		w.Wait("done", no.Done())
-		w.must(h.Release(bg))
+		w.Must(h.Release(bg))
 		h = w.Try(bg, b.Client, w.Dir)
 		w.Grant(h)
-		w.must(h.Release(bg))
+		w.Must(h.Release(bg))
 	}},
 	{"early, double and concurrent release are harmless (R80, R7, R14)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
@@ -217,45 +106,45 @@ var scenarios = []struct {
 			})
 		}
 		wg.Wait()
-		w.wants(hb.Err(), coord.ErrReleased)
-		w.must(ha.Err())
-		w.must(ha.Release(bg))
+		w.Wants(hb.Err(), coord.ErrReleased)
+		w.Must(ha.Err())
+		w.Must(ha.Release(bg))
 		again := w.Held(b)
-		w.must(ha.Release(bg))
-		w.must(again.Err())
-		w.must(again.Release(bg))
+		w.Must(ha.Release(bg))
+		w.Must(again.Err())
+		w.Must(again.Release(bg))
 	}},
 	{"bad paths, bad labels and finished contexts end the hold at once", func(w place) {
 		c := w.Client(T)
 		for _, path := range []string{"", "relative", "/", "/a/", "/a//b", "/a/../b", "/\xff"} {
 			h := w.Acquire(bg, c.Client, path)
-			w.wants(w.Settled(h), coord.ErrInvalidPath)
+			w.Wants(w.Outcome(h), coord.ErrInvalidPath)
 			if text := h.Err().Error(); !strings.HasPrefix(text, "acquire") || !strings.Contains(text, fmt.Sprintf("invalid path %q", path)) {
 				w.Errorf("error %q", h.Err())
 			}
 			_, _, err := lock.NewUnqueued(c.Client, path).Holder(bg)
-			w.wants(err, coord.ErrInvalidPath)
+			w.Wants(err, coord.ErrInvalidPath)
 		}
 		for _, label := range []string{"__REVOKE__", strings.Repeat("x", 1025)} {
-			if w.Settled(lock.NewUnqueued(c.Client, w.Dir, lock.Label(label)).Acquire(bg)) == nil {
+			if w.Outcome(lock.NewUnqueued(c.Client, w.Dir, lock.Label(label)).Acquire(bg)) == nil {
 				w.Errorf("label %.20q accepted", label)
 			}
 		}
 		ctx, cancel := context.WithCancelCause(bg)
 		cause := errors.New("no longer needed")
 		cancel(cause)
-		w.wants(w.Settled(w.Acquire(ctx, c.Client, w.Dir)), cause)
+		w.Wants(w.Outcome(w.Acquire(ctx, c.Client, w.Dir)), cause)
 	}},
 	{"a refusal by the ensemble is the cause", func(w place) {
 		c := w.Client(T)
-		w.must(w.Held(c).Release(bg)) // so that the directory above is there
+		w.Must(w.Held(c).Release(bg)) // so that the directory above is there
 		_, err := w.Op().Create(w.Dir+"-closed", nil, 0, zk.WorldACL(zk.PermRead))
-		w.must(err)
-		w.wants(w.Settled(w.Acquire(bg, c.Client, w.Dir+"-closed/lock")), zk.ErrNoAuth)
-		w.must(w.Op().Delete(w.Dir+"-closed", -1))
+		w.Must(err)
+		w.Wants(w.Outcome(w.Acquire(bg, c.Client, w.Dir+"-closed/lock")), zk.ErrNoAuth)
+		w.Must(w.Op().Delete(w.Dir+"-closed", -1))
 		h := w.Held(c)
-		w.wants(w.Settled(w.Acquire(bg, c.Client, w.Dir+"/below")), zk.ErrNoChildrenForEphemerals)
-		w.must(h.Release(bg))
+		w.Wants(w.Outcome(w.Acquire(bg, c.Client, w.Dir+"/below")), zk.ErrNoChildrenForEphemerals)
+		w.Must(h.Release(bg))
 	}},
 	{"one who is canceled while it waits leaves nothing, and ctx does not govern the holding (R5)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
@@ -265,14 +154,14 @@ var scenarios = []struct {
 		hb := w.waits(ctx, b, 2)
 		cause := errors.New("lost interest")
 		cancel(cause)
-		w.wants(w.Settled(hb), cause)
+		w.Wants(w.Outcome(hb), cause)
 		w.Wait("done", hb.Done())
-		w.open("lost", hb.Lost())
-		w.must(ha.Err())
+		w.IsOpen("lost", hb.Lost())
+		w.Must(ha.Err())
 		if n := len(w.guards()); n != 1 {
 			w.Errorf("%d guards", n)
 		}
-		w.must(ha.Release(bg))
+		w.Must(ha.Release(bg))
 	}},
 	{"wait returns nil exactly if held, though canceled at the moment of the grant (R74)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
@@ -282,11 +171,11 @@ var scenarios = []struct {
 			hb := w.Acquire(ctx, b.Client, w.Dir)
 			go ha.Release(bg)
 			go cancel()
-			if err := w.Settled(hb); err != nil {
-				w.wants(err, context.Canceled)
-				w.open("acquired", hb.Acquired())
+			if err := w.Outcome(hb); err != nil {
+				w.Wants(err, context.Canceled)
+				w.IsOpen("acquired", hb.Acquired())
 			} else {
-				w.must(hb.Release(bg))
+				w.Must(hb.Release(bg))
 			}
 			w.Wait("done", ha.Done())
 			w.Wait("done", hb.Done())
@@ -296,35 +185,35 @@ var scenarios = []struct {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
-		stale := ha.Guard()
+		stale := harness.Guard(ha)
 		w.Expire(a)
 		w.Wait("lost", ha.Lost())
-		w.wants(ha.Err(), coord.ErrExpired)
+		w.Wants(ha.Err(), coord.ErrExpired)
 		w.Grant(hb)
-		w.must(ha.Release(bg))
-		w.must(hb.Err())
+		w.Must(ha.Release(bg))
+		w.Must(hb.Err())
 		_, err := b.Conn().Multi(stale) // R77
-		w.wants(err, zk.ErrNoNode)
+		w.Wants(err, zk.ErrNoNode)
 		again := w.Acquire(bg, a.Client, w.Dir)
-		w.must(hb.Release(bg))
+		w.Must(hb.Release(bg))
 		w.Grant(again)
-		w.must(again.Release(bg))
+		w.Must(again.Release(bg))
 	}},
 	{"one who waits learns that its own session is over (R26)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
 		w.Expire(b)
-		w.wants(w.Settled(hb), coord.ErrExpired)
-		w.open("lost", hb.Lost())
-		w.must(ha.Release(bg))
+		w.Wants(w.Outcome(hb), coord.ErrExpired)
+		w.IsOpen("lost", hb.Lost())
+		w.Must(ha.Release(bg))
 	}},
 	{"a holder whose znode an operator deletes is told (R19)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
-		w.must(w.Op().Delete(w.Dir, -1)) // perhaps before it is followed
+		w.Must(w.Op().Delete(w.Dir, -1)) // perhaps before it is followed
 		w.Wait("lost", ha.Lost())
-		w.wants(ha.Err(), coord.ErrDeleted)
+		w.Wants(ha.Err(), coord.ErrDeleted)
 		w.Wait("done", ha.Done())
 		ha = w.Held(a)
 		hb := w.waits(bg, b, 2)
@@ -334,14 +223,14 @@ var scenarios = []struct {
 			}
 			return coordtest.Pass
 		})
-		w.must(w.Op().Delete(w.Dir, -1))
+		w.Must(w.Op().Delete(w.Dir, -1))
 		w.Wait("lost", ha.Lost())
 		w.Grant(hb)
 		w.Wait("done", ha.Done())
 		a.Link.OnFrame(nil)
-		w.wants(w.write(a, ha), zk.ErrNoNode)
-		w.must(w.write(b, hb))
-		w.must(hb.Release(bg))
+		w.Wants(w.write(a, ha), zk.ErrNoNode)
+		w.Must(w.write(b, hb))
+		w.Must(hb.Release(bg))
 	}},
 	{"one that acquires is not misled by what its client last saw there", func(w place) {
 		c := w.Client(T)
@@ -349,16 +238,16 @@ var scenarios = []struct {
 		news := lock.NewUnqueued(c.Client, w.Dir).Watch(ctx)
 		for range 50 {
 			h := w.Held(c)
-			w.must(h.Err())
+			w.Must(h.Err())
 			_, err := w.Op().Set(w.Dir, []byte("__REVOKE__"), -1)
-			w.must(err)
+			w.Must(err)
 			w.Wait("lost", h.Lost()) // so that word of the znode has come
-			w.wants(h.Err(), coord.ErrRevoked)
-			w.must(h.Release(bg))
+			w.Wants(h.Err(), coord.ErrRevoked)
+			w.Must(h.Release(bg))
 		}
 		cancel()
 		w.Wait("end of the stream", news.Done())
-		w.must(w.Held(c).Release(bg)) // uses up the watch that the stream has left
+		w.Must(w.Held(c).Release(bg)) // uses up the watch that the stream has left
 	}},
 	{"a holder that does not know that its znode was deleted can neither write nor remove the next one's (R78, R77, R92)", func(w place) {
 		a, b := w.Client(10*T), w.Client(10*T)
@@ -368,19 +257,19 @@ var scenarios = []struct {
 		released := make(chan error, 1)
 		go func() { released <- ha.Release(bg) }() // is under way from now on
 		w.Wait("end of the hold", ha.Context(bg).Done())
-		w.must(w.Op().Delete(w.Dir, -1))
+		w.Must(w.Op().Delete(w.Dir, -1))
 		w.Grant(hb)
-		guard := ha.Guard()
+		guard := harness.Guard(ha)
 		_, err := w.Op().Multi(guard)
-		w.wants(err, zk.ErrNoNode)
+		w.Wants(err, zk.ErrNoNode)
 		heal()
-		w.must(<-released)
-		w.must(w.write(b, hb))
-		w.open("lost", hb.Lost())
-		if n := len(w.guards()); !w.there() || n != 1 {
-			w.Errorf("znode there: %v; %d guards", w.there(), n)
+		w.Must(<-released)
+		w.Must(w.write(b, hb))
+		w.IsOpen("lost", hb.Lost())
+		if n := len(w.guards()); !w.Exists(w.Dir) || n != 1 {
+			w.Errorf("znode there: %v; %d guards", w.Exists(w.Dir), n)
 		}
-		w.must(hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"nor that of a program that just creates it (R78)", func(w place) {
 		a := w.Client(10 * T)
@@ -389,15 +278,15 @@ var scenarios = []struct {
 		released := make(chan error, 1)
 		go func() { released <- ha.Release(bg) }()
 		w.Wait("end of the hold", ha.Context(bg).Done())
-		w.must(w.Op().Delete(w.Dir, -1))
+		w.Must(w.Op().Delete(w.Dir, -1))
 		_, err := w.Op().Create(w.Dir, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-		w.must(err)
+		w.Must(err)
 		heal()
-		w.must(<-released)
-		if !w.there() {
+		w.Must(<-released)
+		if !w.Exists(w.Dir) {
 			w.Error("the other's znode is gone")
 		}
-		w.must(w.Op().Delete(w.Dir, -1))
+		w.Must(w.Op().Delete(w.Dir, -1))
 	}},
 	{"a release whose answer is lost does not remove the next one's znode (R78)", func(w place) {
 		a, b := w.Client(10*T), w.Client(10*T)
@@ -416,18 +305,18 @@ var scenarios = []struct {
 		go func() { released <- ha.Release(bg) }()
 		w.Grant(hb)
 		(<-heal)()
-		w.must(<-released)
-		w.must(w.write(b, hb))
-		w.open("lost", hb.Lost())
-		w.must(hb.Release(bg))
+		w.Must(<-released)
+		w.Must(w.write(b, hb))
+		w.IsOpen("lost", hb.Lost())
+		w.Must(hb.Release(bg))
 	}},
 	{"a holder whose name in the directory was deleted by hand can not write, and can release (R7)", func(w place) {
 		a := w.Client(T)
 		ha := w.Held(a)
-		w.must(w.Op().Delete(w.Dir+"-guard/"+w.guards()[0], -1))
-		w.wants(w.write(a, ha), zk.ErrNoNode)
-		w.must(ha.Release(bg))
-		if w.there() {
+		w.Must(w.Op().Delete(w.Dir+"-guard/"+w.guards()[0], -1))
+		w.Wants(w.write(a, ha), zk.ErrNoNode)
+		w.Must(ha.Release(bg))
+		if w.Exists(w.Dir) {
 			w.Error("the znode is still there")
 		}
 	}},
@@ -436,50 +325,56 @@ var scenarios = []struct {
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
 		_, err := w.Op().Set(w.Dir, []byte("__REVOKE__"), -1)
-		w.must(err)
+		w.Must(err)
 		w.Wait("lost", ha.Lost())
-		w.wants(ha.Err(), coord.ErrRevoked)
-		w.open("done", ha.Done())
-		w.open("acquired", hb.Acquired())
-		w.must(ha.Release(bg))
-		w.wants(ha.Err(), coord.ErrRevoked)
+		w.Wants(ha.Err(), coord.ErrRevoked)
+		w.IsOpen("done", ha.Done())
+		w.IsOpen("acquired", hb.Acquired())
+		w.Must(ha.Release(bg))
+		w.Wants(ha.Err(), coord.ErrRevoked)
 		w.Grant(hb)
-		w.must(hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"whatever is at the path keeps everyone out, and Holder shows it", func(w place) {
 		c := w.Client(T)
-		w.must(w.Held(c).Release(bg)) // so that the directory above is there
+		w.Must(w.Held(c).Release(bg)) // so that the directory above is there
 		_, err := w.Op().Create(w.Dir, []byte("closed for the move"), 0, zk.WorldACL(zk.PermAll))
-		w.must(err)
+		w.Must(err)
 		h := w.waits(bg, c, 1)
-		w.wants(w.Settled(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
+		w.Wants(w.Outcome(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
 		who, held, err := lock.NewUnqueued(c.Client, w.Dir).Holder(bg)
 		if !held || err != nil || who.Session != 0 || who.Label != "closed for the move" {
 			w.Errorf("holder %+v, %v, %v", who, held, err)
 		}
-		w.must(w.Op().Delete(w.Dir, -1))
+		w.Must(w.Op().Delete(w.Dir, -1))
 		w.Grant(h)
-		w.must(h.Release(bg))
+		w.Must(h.Release(bg))
 	}},
 	{"Holder and Watch tell who holds", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		u := lock.NewUnqueued(a.Client, w.Dir, lock.Label("ada"))
 		look := lock.NewUnqueued(b.Client, w.Dir)
-		if who, held, err := look.Holder(bg); held || err != nil || who != (lock.Contender{}) {
+		if who, held, err := look.Holder(bg); held || err != nil || who != (coord.Contender{}) {
 			w.Errorf("holder %+v, %v, %v", who, held, err)
 		}
 		ctx, cancel := context.WithCancel(bg)
 		news := look.Watch(ctx)
-		next := func() lock.Contender {
+		next := func() (who coord.Contender) {
+			w.Helper()
 			select {
-			case who := <-news.Updates():
+			case q := <-news.Updates():
+				if q.Suspended || len(q.Contenders) > 1 {
+					w.Errorf("news %+v", q)
+				}
+				for _, who = range q.Contenders {
+				}
 				return who
 			case <-time.After(time.Minute):
 				w.Fatal("no news")
 				panic("unreachable")
 			}
 		}
-		if who := next(); who != (lock.Contender{}) {
+		if who := next(); who != (coord.Contender{}) {
 			w.Errorf("at first %+v", who)
 		}
 		h := u.Acquire(bg)
@@ -491,17 +386,17 @@ var scenarios = []struct {
 		if now, held, err := look.Holder(bg); !held || err != nil || now != who {
 			w.Errorf("holder %+v, %v, %v", now, held, err)
 		}
-		w.must(h.Release(bg))
-		if who := next(); who != (lock.Contender{}) {
+		w.Must(h.Release(bg))
+		if who := next(); who != (coord.Contender{}) {
 			w.Errorf("at last %+v", who)
 		}
 		cancel()
 		w.Wait("end of the stream", news.Done())
-		w.wants(news.Err(), context.Canceled)
-		w.must(b.Close())
+		w.Wants(news.Err(), context.Canceled)
+		w.Must(b.Close())
 		news = look.Watch(bg)
 		w.Wait("end of the stream", news.Done())
-		w.wants(news.Err(), coord.ErrClosed)
+		w.Wants(news.Err(), coord.ErrClosed)
 	}},
 	{"a holder that is revoked is shown as such, with its label", func(w place) {
 		a, b := w.Client(T), w.Client(T)
@@ -511,93 +406,93 @@ var scenarios = []struct {
 		before := look.Watch(ctx)
 		h := lock.NewUnqueued(a.Client, w.Dir, lock.Label("ada")).Acquire(bg)
 		w.Grant(h)
-		shows := func(news *event.Stream[lock.Contender], revoked bool) {
+		shows := func(news *event.Stream[coord.Queue], revoked bool) {
 			w.Helper()
 			w.Eventually("who holds", func() bool {
-				who, _ := news.Latest()
-				return who.Label == "ada" && who.Revoked == revoked && who.Token == h.Token()
+				q, _ := news.Latest()
+				return len(q.Contenders) == 1 && q.Contenders[0].Label == "ada" && q.Contenders[0].Revoked == revoked && q.Contenders[0].Token == h.Token()
 			})
 		}
 		shows(before, false)
 		_, err := w.Op().Set(w.Dir, []byte("__REVOKE__"), -1)
-		w.must(err)
+		w.Must(err)
 		shows(before, true)
 		shows(look.Watch(ctx), true)
 		if who, _, err := look.Holder(bg); err != nil || who.Label != "ada" || !who.Revoked {
 			w.Errorf("holder %+v, %v", who, err)
 		}
-		w.must(h.Release(bg))
+		w.Must(h.Release(bg))
 		_, err = w.Op().Create(w.Dir, []byte("__REVOKE__"), 0, zk.WorldACL(zk.PermAll)) // nobody's
-		w.must(err)
+		w.Must(err)
 		if who, _, err := look.Holder(bg); err != nil || who.Label != "" || !who.Revoked {
 			w.Errorf("holder %+v, %v", who, err)
 		}
-		w.must(w.Op().Delete(w.Dir, -1))
-		w.must(b.Close())
+		w.Must(w.Op().Delete(w.Dir, -1))
+		w.Must(b.Close())
 	}},
 	{"holders and those who wait survive a reset of their connection (R86, R45, R52)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
 		for range 3 {
-			w.down(a)()
-			w.down(b)()
+			w.Down(a)()
+			w.Down(b)()
 		}
-		w.must(ha.Err())
-		w.open("acquired", hb.Acquired())
-		w.must(w.write(a, ha))
-		w.must(ha.Release(bg))
+		w.Must(ha.Err())
+		w.IsOpen("acquired", hb.Acquired())
+		w.Must(w.write(a, ha))
+		w.Must(ha.Release(bg))
 		w.Grant(hb)
-		w.must(hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"one who is cut off while the lock is freed gets it when it is back (R45, R11)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
-		up := w.down(b)
-		w.must(ha.Release(bg))
-		w.open("acquired", hb.Acquired())
+		up := w.Down(b)
+		w.Must(ha.Release(bg))
+		w.IsOpen("acquired", hb.Acquired())
 		up()
 		w.Grant(hb)
-		w.must(hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"a holder whose znode becomes another's while it is cut off is told when it is back (R20, R1)", func(w place) {
 		a, b := w.Client(10*T), w.Client(10*T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
-		up := w.down(a)
-		w.must(w.Op().Delete(w.Dir, -1))
+		up := w.Down(a)
+		w.Must(w.Op().Delete(w.Dir, -1))
 		w.Grant(hb)
 		up()
 		w.Wait("lost", ha.Lost())
-		w.wants(ha.Err(), coord.ErrDeleted)
+		w.Wants(ha.Err(), coord.ErrDeleted)
 		w.Wait("done", ha.Done())
-		w.must(w.write(b, hb))
-		w.must(hb.Release(bg))
+		w.Must(w.write(b, hb))
+		w.Must(hb.Release(bg))
 	}},
 	{"a release while cut off goes on in the background, and ctx bounds only the wait for it (R7, R43, R61)", func(w place) {
 		a, b := w.Client(10*T), w.Client(10*T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
-		up := w.down(a)
+		up := w.Down(a)
 		cause := errors.New("in a hurry")
 		ctx, cancel := context.WithTimeoutCause(bg, 20*time.Millisecond, cause)
 		defer cancel()
 		began := time.Now()
-		w.wants(ha.Release(ctx), cause)
+		w.Wants(ha.Release(ctx), cause)
 		if d := time.Since(began); d > time.Second {
 			w.Errorf("release took %v", d)
 		}
-		w.wants(ha.Err(), coord.ErrReleased)
-		w.open("acquired", hb.Acquired())
+		w.Wants(ha.Err(), coord.ErrReleased)
+		w.IsOpen("acquired", hb.Acquired())
 		up()
 		w.Grant(hb)
-		w.must(ha.Release(bg))
-		w.must(hb.Release(bg))
+		w.Must(ha.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"a lost create that was carried out is found, and one that was not is made again (R4, R60)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
-		w.must(w.Held(b).Release(bg))
+		w.Must(w.Held(b).Release(bg))
 		for _, lost := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 			for _, cancels := range []bool{false, true} {
 				ctx, cancel := context.WithCancel(bg)
@@ -614,9 +509,9 @@ var scenarios = []struct {
 				})
 				h := w.Acquire(ctx, a.Client, w.Dir)
 				if cancels {
-					w.wants(w.Settled(h), context.Canceled)
+					w.Wants(w.Outcome(h), context.Canceled)
 					w.Wait("done", h.Done())
-					if w.there() || len(w.guards()) > 0 {
+					if w.Exists(w.Dir) || len(w.guards()) > 0 {
 						w.Error("znodes left")
 					}
 					continue
@@ -625,7 +520,7 @@ var scenarios = []struct {
 				if _, stat, err := w.Op().Get(w.Dir); err != nil || coord.Token(stat.Czxid) != h.Token() || len(w.guards()) != 1 {
 					w.Errorf("token %d, znode %+v, %d guards, %v", h.Token(), stat, len(w.guards()), err)
 				}
-				w.must(h.Release(bg))
+				w.Must(h.Release(bg))
 				cancel()
 			}
 		}
@@ -638,11 +533,11 @@ var scenarios = []struct {
 		late := w.Acquire(bg, a.Client, w.Dir)
 		w.Wait("lost", held.Lost())
 		heal()
-		w.wants(w.Settled(late), coord.ErrExpired)
+		w.Wants(w.Outcome(late), coord.ErrExpired)
 		w.Wait("done", late.Done())
 		_, err := a.Await(bg)
-		w.must(err)
-		w.Eventually("old znodes gone", func() bool { return !w.there() && len(w.guards()) == 0 })
+		w.Must(err)
+		w.Eventually("old znodes gone", func() bool { return !w.Exists(w.Dir) && len(w.guards()) == 0 })
 	}},
 	{"a holder that is cut off is told before another gets the lock (R2, R21, R85, R16)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
@@ -655,18 +550,18 @@ var scenarios = []struct {
 			w.Error("granted before the holder was told")
 		}
 		w.Wait("lost", ha.Lost())
-		w.wants(ha.Err(), coord.ErrExpired)
+		w.Wants(ha.Err(), coord.ErrExpired)
 		w.Grant(hb)
-		w.must(hb.Release(bg))
+		w.Must(hb.Release(bg))
 		heal()
 	}},
 	{"closing loses the hold, frees the lock at once and ends those who wait (R28, R47)", func(w place) {
 		a, b := w.Client(10*T), w.Client(T)
 		ha, wait, hb := w.Held(a), w.Acquire(bg, a.Client, w.Dir), w.Acquire(bg, b.Client, w.Dir)
 		began := time.Now()
-		w.must(a.Close())
+		w.Must(a.Close())
 		for _, h := range []*coord.Hold{ha, wait, w.Acquire(bg, a.Client, w.Dir)} {
-			w.wants(h.Err(), coord.ErrClosed)
+			w.Wants(h.Err(), coord.ErrClosed)
 			select {
 			case <-h.Done():
 			default:
@@ -677,11 +572,11 @@ var scenarios = []struct {
 		if d := time.Since(began); d > 10*time.Second {
 			w.Errorf("granted only after %v", d)
 		}
-		w.must(hb.Release(bg))
+		w.Must(hb.Release(bg))
 		for range 5 { // at any moment
 			c := w.Client(T)
 			w.Acquire(bg, c.Client, w.Dir)
-			w.must(c.Close())
+			w.Must(c.Close())
 		}
 	}},
 }
@@ -689,27 +584,7 @@ var scenarios = []struct {
 // TestUnqueued runs the scenarios in both worlds.
 func TestUnqueued(t *testing.T) {
 	t.Parallel()
-	for _, world := range []struct {
-		name string
-		in   func(*testing.T, locktest.Subject, func(*locktest.World))
-	}{{"fake", locktest.InBubble}, {"real", locktest.OnReal}} {
-		t.Run(world.name, func(t *testing.T) {
-			for _, sc := range scenarios {
-				t.Run(sc.name, func(t *testing.T) {
-					if world.name == "real" {
-						t.Parallel() // they mostly wait
-					}
-					world.in(t, unqueued, func(w *locktest.World) {
-						p := place{w}
-						sc.run(p)
-						if !w.Failed() {
-							p.clean()
-						}
-					})
-				})
-			}
-		})
-	}
+	inBoth(t, unqueued, claims, clean)
 }
 
 // TestUnqueuedHerd counts the events at a release: one client hears of it once,
@@ -739,7 +614,7 @@ func TestUnqueuedHerd(t *testing.T) {
 			})
 		}
 		for round := range 5 {
-			p.must(last.Release(bg))
+			p.Must(last.Release(bg))
 			w.Eventually("the next", func() bool {
 				for h := range waiting {
 					select {
@@ -761,10 +636,10 @@ func TestUnqueuedHerd(t *testing.T) {
 			t.Logf("%d requests of %d who waited in %d clients", requests.Swap(0), len(waiting)+1, clients)
 		}
 		for h := range waiting {
-			p.must(h.Release(bg))
+			p.Must(h.Release(bg))
 		}
-		p.must(last.Release(bg))
-		p.clean()
+		p.Must(last.Release(bg))
+		clean(p)
 	})
 }
 
@@ -800,11 +675,11 @@ func TestUnqueuedCycles(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		p.clean()
+		clean(p)
 		for i := range 100 {
 			h := w.Acquire(bg, clients[0].Client, fmt.Sprint(w.Dir, "-", i))
 			w.Grant(h)
-			p.must(h.Release(bg))
+			p.Must(h.Release(bg))
 		}
 		w.Eventually("no watch left", func() bool { return w.Watches() == 0 })
 	})
@@ -818,11 +693,10 @@ func TestUnqueuedNoOverlap(t *testing.T) {
 		dir := w.Dir
 		var wg sync.WaitGroup
 		for i := range 12 {
-			v := *w
-			v.Dir = fmt.Sprint(dir, "-", i)
+			v := locktest.In(w.At(fmt.Sprint(dir, "-", i)), unqueued)
 			a, b := w.Client(T), w.Client(T)
 			wg.Go(func() {
-				p := place{&v}
+				p := place{v}
 				ha := v.Held(a)
 				hb := v.Acquire(bg, b.Client, v.Dir)
 				<-time.After(time.Duration(i) * T / 60) // at another phase of the heartbeats each time
@@ -843,16 +717,16 @@ func TestUnqueuedNoOverlap(t *testing.T) {
 				case <-hb.Acquired():
 					t.Error("granted before the holder was told")
 				}
-				p.wants(ha.Err(), coord.ErrExpired)
+				p.Wants(ha.Err(), coord.ErrExpired)
 				v.Grant(hb)
 				heal()
 				again := v.Acquire(bg, a.Client, v.Dir)
-				p.must(hb.Release(bg))
+				p.Must(hb.Release(bg))
 				v.Grant(again)
 				if !(ha.Token() < hb.Token() && hb.Token() < again.Token()) {
 					t.Errorf("tokens %d, %d, %d", ha.Token(), hb.Token(), again.Token())
 				}
-				p.must(again.Release(bg))
+				p.Must(again.Release(bg))
 			})
 		}
 		wg.Wait()

@@ -21,7 +21,7 @@ func TestFirstViewInTurmoil(t *testing.T) {
 			w.create(dir+"/"+id(n), "", zk.FlagEphemeral, world)
 		}
 		c := w.client(long)
-		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+		w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer {
 				time.Sleep(time.Millisecond)
 			}
@@ -79,13 +79,13 @@ func TestUnreadableChildren(t *testing.T) {
 // reads counts from now on how often c asks for data.
 func (w *place) reads(c *coord.Client) func() int {
 	n := 0
-	w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+	w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 		if f.Dir == coordtest.ToServer && f.Op == "getData" {
 			n++
 		}
 		return coordtest.Pass
 	})
-	return func() int { w.LinkOf(c).OnFrame(nil); return n }
+	return func() int { w.Fake.LinkOf(c).OnFrame(nil); return n }
 }
 
 // comeAndGo has somebody come and go, as often as this, a second apart.

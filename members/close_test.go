@@ -51,7 +51,13 @@ func TestCloseEndsAll(t *testing.T) {
 				begin(2)
 				for i, h := range holds {
 					w.wait("done", h.Done())
-					w.wants(h.Err(), coord.ErrClosed, "join", fmt.Sprint(dir, "/self", i))
+					op := "join"
+					select {
+					case <-h.Lost(): // it was held
+						op = "lost"
+					default:
+					}
+					w.wants(h.Err(), coord.ErrClosed, op, fmt.Sprint(dir, "/self", i))
 				}
 				for _, m := range kept {
 					w.wait("done", m.Done())

@@ -2,93 +2,16 @@ package members_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"io"
-	"net"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
-
-// A mortal is a client whose session can be ended behind its back.
-type mortal struct {
-	*coord.Client
-	link *coordtest.Link
-
-	mu  sync.Mutex
-	key []byte // of the session as the server gave it: id, then password
-}
-
-func dialMortal(t *testing.T, servers []string, opts *coord.Options) *mortal {
-	m := &mortal{link: coordtest.NewLink(nil)}
-	t.Cleanup(m.link.Close)
-	opts.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := m.link.Dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &keyhole{Conn: conn, m: m}, nil
-	}
-	m.Client = dialReal(t, servers, opts)
-	return m
-}
-
-// A keyhole sees the key of the session that the server gives out.
-type keyhole struct {
-	net.Conn
-	m    *mortal
-	head []byte
-}
-
-const headSize = 4 + 4 + 4 + 8 + 4 + 16 // length, version, timeout, session, password with its length
-
-func (k *keyhole) Read(b []byte) (int, error) {
-	n, err := k.Conn.Read(b)
-	if len(k.head) < headSize {
-		if k.head = append(k.head, b[:n]...); len(k.head) >= headSize {
-			k.m.mu.Lock()
-			k.m.key = k.head[12:headSize]
-			k.m.mu.Unlock()
-		}
-	}
-	return n, err
-}
-
-// expire resumes the session of m at another connection, by way of the server
-// addr, and closes it. It does not always succeed while servers come and go.
-func (m *mortal) expire(addr string) error {
-	heal := m.link.Cut()
-	defer heal()
-	m.mu.Lock()
-	key := slices.Clone(m.key)
-	m.mu.Unlock()
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
-		return err
-	}
-	b := binary.BigEndian.AppendUint32(nil, 44)
-	b = append(b, make([]byte, 4+8)...)
-	b = binary.BigEndian.AppendUint32(b, 4000)
-	b = append(b, key...)
-	b = append(b, 0, 0, 0, 8, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xf5) // xid 1, closeSession
-	if _, err := conn.Write(b); err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, conn) // until the server hangs up, having done it
-	return err
-}
 
 // suspensions returns how often o was suspended, and the longest time of that.
 func (o *onlooker) suspensions() (n int, longest time.Duration) {
@@ -118,18 +41,20 @@ func TestLeadersDie(t *testing.T) {
 		dir   = "/leaders-die"
 	)
 	kills := 4
-	if locktest.Stress {
+	if harness.Stress {
 		kills = 12
 	}
-	e := ensemble.New(t, &ensemble.Options{Nodes: 3, JVM: unsynced})
-	options := func() *coord.Options { return &coord.Options{SessionTimeout: T} }
+	w := harness.On(t, ensemble.New(t, &ensemble.Options{Nodes: 3, JVM: unsynced}))
+	dial := func() *coord.Client {
+		return harness.Dial(t, w.Real.Servers(), &coord.Options{SessionTimeout: T})
+	}
 
 	var groups []*members.Group
 	var holds []*coord.Hold
 	var keeps []*members.Membership
 	var ids []string
 	for i := range 5 {
-		g := members.New(dialReal(t, e.Servers(), options()), dir)
+		g := members.New(dial(), dir)
 		joins, keeping := fmt.Sprintf("joins-%d", i), fmt.Sprintf("keeps-%d", i)
 		groups, ids = append(groups, g), append(ids, joins, keeping)
 		holds = append(holds, g.Join(t.Context(), members.Member{ID: joins}))
@@ -137,11 +62,11 @@ func TestLeadersDie(t *testing.T) {
 	}
 	var onlookers []*onlooker
 	for range 3 {
-		onlookers = append(onlookers, lookOn(t, dialReal(t, e.Servers(), options()), dir))
+		onlookers = append(onlookers, lookOn(t, dial(), dir))
 	}
-	var mortals []*mortal
+	var mortals []*harness.Client // whose sessions are ended behind their backs
 	for range 2 {
-		m := dialMortal(t, e.Servers(), options())
+		m := w.Client(T)
 		mortals, onlookers = append(mortals, m), append(onlookers, lookOn(t, m.Client, dir))
 	}
 	for _, o := range onlookers {
@@ -187,19 +112,19 @@ func TestLeadersDie(t *testing.T) {
 	next := time.NewTicker(every)
 	defer next.Stop()
 	for i := range kills {
-		n := someLeader(t, e)
+		n := w.Leader()
 		n.Kill()
-		again(t, e, n)
+		w.Restart(n)
 		m := mortals[i%len(mortals)]
-		waitState(t, m.Client, coord.Connected)
+		w.Await(m.Client, coord.Connected)
 		old, at := m.Session(), m.Conn().Server()
-		if err := m.expire(someLeader(t, e).Addr()); err != nil {
+		if err := m.ExpireAt(w.Leader().Addr()); err != nil {
 			t.Logf("expire: %v", err)
 		}
 		select {
 		case <-old.Done():
 			expiries++
-			waitState(t, m.Client, coord.Connected)
+			w.Await(m.Client, coord.Connected)
 			if m.Conn().Server() != at {
 				moved++
 			}
@@ -236,31 +161,4 @@ func TestLeadersDie(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills, %d members, %d sessions expired, %d of them reopened on another server", kills, len(ids), expiries, moved)
-}
-
-// again starts n, which was killed, and waits until all of e serve.
-func again(t *testing.T, e *ensemble.Ensemble, n *ensemble.Node) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := n.Restart(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.WaitServing(ctx); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// someLeader returns the leader of e, once it has one.
-func someLeader(t *testing.T, e *ensemble.Ensemble) *ensemble.Node {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-tick.C {
-		if n := e.Leader(); n != nil {
-			return n
-		}
-	}
-	t.Fatal("no leader after a minute")
-	return nil
 }

@@ -10,19 +10,15 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// An end is how a handle ended.
-type end struct {
-	what string
-	done <-chan struct{}
-	err  func() error
+// A handle is what a client has made: a Hold, or a Membership.
+type handle interface {
+	Done() <-chan struct{}
+	Err() error
 }
-
-func hold(h *coord.Hold) end { return end{"join", h.Done(), h.Err} }
-
-func kept(m *members.Membership) end { return end{"keep", m.Done(), m.Err} }
 
 // soon is a ctx for what may wait for a link that is down.
 func soon() context.Context {
@@ -31,13 +27,15 @@ func soon() context.Context {
 	return ctx
 }
 
+// An exposed is a client of which a frame meets a fault.
+type exposed struct {
+	*coord.Client
+	client *harness.Client
+}
+
 // rest lets time pass in which no frame meets a fault, until what met one before has
 // been got over.
-func (w *place) rest(d time.Duration) {
-	w.calm.Store(true)
-	time.Sleep(d)
-	w.calm.Store(false)
-}
+func (c exposed) rest(d time.Duration) { c.client.Exempt(func() { time.Sleep(d) }) }
 
 // settled waits until m is in or over, and reports whether it is in.
 func (w *place) settled(m *members.Membership) bool {
@@ -59,38 +57,38 @@ func (w *place) settled(m *members.Membership) bool {
 // the handles that they made.
 var plots = []struct {
 	name string
-	run  func(w *place, c *coord.Client) []end
+	run  func(w *place, c exposed) []handle
 }{
-	{"joins and releases", func(w *place, c *coord.Client) []end {
-		h := members.New(c, dir).Join(bg, members.Member{ID: "self", Data: []byte("1")})
+	{"joins and releases", func(w *place, c exposed) []handle {
+		h := members.New(c.Client, dir).Join(bg, members.Member{ID: "self", Data: []byte("1")})
 		_ = h.Wait()
 		w.must(h.Release(soon()))
-		return []end{hold(h)}
+		return []handle{h}
 	}},
-	{"joins and cancels at once", func(w *place, c *coord.Client) []end {
+	{"joins and cancels at once", func(w *place, c exposed) []handle {
 		ctx, cancel := context.WithCancel(bg)
-		h := members.New(c, dir).Join(ctx, members.Member{ID: "self"})
+		h := members.New(c.Client, dir).Join(ctx, members.Member{ID: "self"})
 		time.Sleep(time.Microsecond) // of the bubble: the first request is under way
 		cancel()
 		_ = h.Wait()
 		w.must(h.Release(soon()))
-		return []end{hold(h)}
+		return []handle{h}
 	}},
-	{"joins, an operator deletes the guard, and it releases", func(w *place, c *coord.Client) []end {
-		h := members.New(c, dir).Join(bg, members.Member{ID: "self"})
+	{"joins, an operator deletes the guard, and it releases", func(w *place, c exposed) []handle {
+		h := members.New(c.Client, dir).Join(bg, members.Member{ID: "self"})
 		if h.Wait() == nil {
-			_ = w.op().Delete(h.Guard().Path, -1)
+			_ = w.op().Delete(harness.Guard(h).Path, -1)
 			w.refuses(h)
 		}
 		w.must(h.Release(soon()))
-		return []end{hold(h)}
+		return []handle{h}
 	}},
-	{"joins when an operator has handed the ID on, and is deleted itself", func(w *place, c *coord.Client) []end {
+	{"joins when an operator has handed the ID on, and is deleted itself", func(w *place, c exposed) []handle {
 		other := w.client(long)
 		former := w.join(other, "self", "")
 		heal, released := w.releasing(other, former)
 		w.must(w.op().Delete(dir+"/self", -1))
-		h := members.New(c, dir).Join(bg, members.Member{ID: "self"})
+		h := members.New(c.Client, dir).Join(bg, members.Member{ID: "self"})
 		if h.Wait() == nil {
 			w.refuses(former)
 			_ = w.op().Delete(dir+"/self", -1)
@@ -98,10 +96,10 @@ var plots = []struct {
 		w.wait("end", h.Done())
 		heal()
 		w.must(<-released)
-		return []end{hold(h)}
+		return []handle{h}
 	}},
-	{"keeps, updates, and leaves", func(w *place, c *coord.Client) []end {
-		m := members.New(c, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
+	{"keeps, updates, and leaves", func(w *place, c exposed) []handle {
+		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
 		for i := range 3 {
 			w.must(m.Update(soon(), fmt.Append(nil, "updated ", i)))
@@ -114,53 +112,53 @@ var plots = []struct {
 			}
 		}
 		w.must(m.Leave(soon()))
-		return []end{kept(m)}
+		return []handle{m}
 	}},
-	{"keeps, and an operator deletes the znode", func(w *place, c *coord.Client) []end {
-		m := members.New(c, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
+	{"keeps, and an operator deletes the znode", func(w *place, c exposed) []handle {
+		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
 		_ = w.op().Delete(dir+"/self", -1)
-		w.rest(6 * term)
+		c.rest(6 * term)
 		if got := w.truth(); got != "self=1 still=" {
 			w.Errorf("not back: %s", got)
 		}
 		w.must(m.Leave(soon()))
-		return []end{kept(m)}
+		return []handle{m}
 	}},
-	{"keeps through an expiry", func(w *place, c *coord.Client) []end {
-		m := members.New(c, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
+	{"keeps through an expiry", func(w *place, c exposed) []handle {
+		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
-		w.Expire(c.Session().ID())
-		w.rest(6 * term)
+		w.Expire(c.client)
+		c.rest(6 * term)
 		if got := w.truth(); got != "self=1 still=" {
 			w.Errorf("not back: %s", got)
 		}
 		w.must(m.Leave(soon()))
-		return []end{kept(m)}
+		return []handle{m}
 	}},
-	{"takes over from its former session", func(w *place, c *coord.Client) []end {
-		g := members.New(c, dir)
+	{"takes over from its former session", func(w *place, c exposed) []handle {
+		g := members.New(c.Client, dir)
 		first := g.Join(bg, members.Member{ID: "self", Data: []byte("1")})
 		_ = first.Wait()
-		heal := w.Stall(c, coordtest.Both)
+		heal := c.client.Link.Stall(coordtest.Both)
 		w.wait("end of the first", first.Done())
 		heal()
 		second := g.Join(soon(), members.Member{ID: "self", Data: []byte("2")})
 		if err := second.Wait(); err != nil && !errors.Is(err, coord.ErrExpired) {
 			w.Errorf("not taken over: %v", err)
 		}
-		w.rest(3 * term)
+		c.rest(3 * term)
 		got := w.truth()
 		time.Sleep(time.Second) // so that an expiry just now has been heard of
 		if second.Err() == nil && got != "self=2 still=" {
 			w.Errorf("vanished: %s", got)
 		}
 		w.must(second.Release(soon()))
-		return []end{hold(first), hold(second)}
+		return []handle{first, second}
 	}},
-	{"watches while others come, change, and go", func(w *place, c *coord.Client) []end {
+	{"watches while others come, change, and go", func(w *place, c exposed) []handle {
 		other := w.client(long)
-		g := members.New(c, dir)
+		g := members.New(c.Client, dir)
 		ctx, cancel := context.WithCancel(bg)
 		defer cancel()
 		views := g.Watch(ctx)
@@ -169,7 +167,7 @@ var plots = []struct {
 		time.Sleep(time.Millisecond)
 		w.must(a.Update(bg, []byte("2")))
 		w.must(b.Leave(bg))
-		w.rest(5 * term)
+		c.rest(5 * term)
 		if v, _ := views.Latest(); say(v) != "a=2 still=" {
 			w.Errorf("sees %q, want %q", say(v), w.truth())
 		}
@@ -179,10 +177,10 @@ var plots = []struct {
 		w.must(a.Leave(bg))
 		return nil
 	}},
-	{"leaves while it is cut off", func(w *place, c *coord.Client) []end {
-		m := members.New(c, dir).Keep(bg, members.Member{ID: "self"})
+	{"leaves while it is cut off", func(w *place, c exposed) []handle {
+		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self"})
 		w.settled(m)
-		heal := w.Cut(c)
+		heal := c.client.Link.Cut()
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
 		if err := m.Leave(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -190,38 +188,8 @@ var plots = []struct {
 		}
 		heal()
 		w.must(m.Leave(soon()))
-		return []end{kept(m)}
+		return []handle{m}
 	}},
-}
-
-// A fault is what one frame meets.
-type fault struct {
-	name string
-	meet func(w *place, c *coord.Client) coordtest.Action
-}
-
-var faults = []fault{
-	{"lost", func(*place, *coord.Client) coordtest.Action { return coordtest.Drop }},
-	{"lost with the connection", func(*place, *coord.Client) coordtest.Action { return coordtest.HangUp }},
-	{"the last of its connection", func(*place, *coord.Client) coordtest.Action { return coordtest.PassAndHangUp }},
-	{"delayed by T/4", stall(coordtest.Both, term/4)},
-	{"delayed on the way there beyond the session's end", stall(coordtest.ToServer, 2*term)},
-	{"delayed on the way back beyond the session's end", stall(coordtest.ToClient, 2*term)},
-	{"followed by the session's expiry", func(w *place, c *coord.Client) coordtest.Action {
-		w.Expire(c.Session().ID())
-		return coordtest.Pass
-	}},
-	{"there while the server freezes", func(w *place, c *coord.Client) coordtest.Action {
-		time.AfterFunc(term/4, w.Freeze())
-		return coordtest.Pass
-	}},
-}
-
-func stall(d coordtest.Direction, long time.Duration) func(*place, *coord.Client) coordtest.Action {
-	return func(w *place, c *coord.Client) coordtest.Action {
-		time.AfterFunc(long, w.Stall(c, d))
-		return coordtest.Pass
-	}
 }
 
 // TestFaults lets every frame of every plot meet every fault. Whatever happens, each
@@ -230,70 +198,32 @@ func stall(d coordtest.Direction, long time.Duration) func(*place, *coord.Client
 // link, converge to the truth. (R7, R24, R27, R29, R30, R52, R57.)
 func TestFaults(t *testing.T) {
 	reasons := []error{coord.ErrReleased, coord.ErrExpired, coord.ErrDeleted, context.Canceled}
+	var workloads []harness.Workload
 	for _, p := range plots {
-		play := func(t *testing.T, hook func(*place, *coord.Client, coordtest.Frame) coordtest.Action) {
-			bubble(t, func(w *place) {
-				still := w.join(w.client(long), "still", "")
-				good := w.watch(w.client(long), nil)
-				c := w.client(term)
-				bad := w.watch(c, nil)
+		workloads = append(workloads, harness.Workload{Name: p.name, Timeout: term, Run: func(hw *harness.World, connect func() *harness.Client) {
+			w := &place{hw}
+			still := w.join(w.client(long), "still", "")
+			good := w.watch(w.client(long), nil)
+			client := connect()
+			c := exposed{client.Client, client}
+			var bad *record
+			client.Exempt(func() {
+				bad = w.watch(c.Client, nil)
 				w.sees(good, "still=")
-				n := map[coordtest.Direction]int{}
-				w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
-					if f.N == 0 || w.calm.Load() {
-						return coordtest.Pass // a heartbeat, or no time for faults
-					}
-					n[f.Dir]++
-					f.N = n[f.Dir]
-					return hook(w, c, f)
-				})
-				for _, e := range p.run(w, c) {
-					w.wait("end of "+e.what, e.done)
-					if err := e.err(); !slices.ContainsFunc(reasons, func(r error) bool { return errors.Is(err, r) }) {
-						w.Errorf("%s ended with %v", e.what, err)
-					}
-				}
-				w.LinkOf(c).OnFrame(nil)
+			})
+			for _, h := range p.run(w, c) {
+				w.Ends(fmt.Sprintf("%T", h), h, reasons...)
+			}
+			w.Rest()
+			client.Exempt(func() {
 				time.Sleep(3 * term) // stalls are over, and so are sessions that were given up
-				if got := w.truth(); got != "still=" || !slices.Equal(w.guards(), []string{still.Guard().Path}) {
+				if got := w.truth(); got != "still=" || !slices.Equal(w.guards(), []string{harness.Guard(still).Path}) {
 					w.Errorf("left: %s %q", got, w.guards())
 				}
 				w.sees(good, "still=")
 				w.sees(bad, "still=")
 			})
-		}
-		t.Run(p.name, func(t *testing.T) {
-			frames := map[coordtest.Direction]int{} // learned without a fault
-			play(t, func(_ *place, _ *coord.Client, f coordtest.Frame) coordtest.Action {
-				frames[f.Dir] = max(frames[f.Dir], f.N)
-				return coordtest.Pass
-			})
-			t.Logf("%d frames to the server and %d back", frames[coordtest.ToServer], frames[coordtest.ToClient])
-			for dir, n := range frames {
-				for i := range n {
-					for k, x := range faults {
-						if testing.Short() && (i+k)%2 > 0 {
-							continue
-						}
-						way := map[coordtest.Direction]string{coordtest.ToServer: "there", coordtest.ToClient: "back"}[dir]
-						t.Run(fmt.Sprintf("frame %d %s %s", i+1, way, x.name), func(t *testing.T) {
-							t.Parallel()
-							met := false
-							play(t, func(w *place, c *coord.Client, f coordtest.Frame) coordtest.Action {
-								if met || f.Dir != dir || f.N != i+1 {
-									return coordtest.Pass
-								}
-								met = true
-								action := x.meet(w, c)
-								if action == coordtest.Drop && f.Op == "event" {
-									action = coordtest.HangUp // TCP loses no frame alone
-								}
-								return action
-							})
-						})
-					}
-				}
-			}
-		})
+		}})
 	}
+	harness.Faults(t, workloads...)
 }

@@ -15,7 +15,7 @@ import (
 // has ended because something else was not there. (R61.)
 func TestFindGivenUp(t *testing.T) {
 	bubble(t, func(w *place) {
-		w.join(w.operator, "a", "1")
+		w.join(w.Operator().Client, "a", "1")
 		c := w.client(term)
 		g := members.New(c, dir)
 		m, ok, err := g.Find(bg, "a")
@@ -27,7 +27,7 @@ func TestFindGivenUp(t *testing.T) {
 		}
 		cause := fmt.Errorf("sibling: %w", zk.ErrNoNode)
 		ctx, cancel := context.WithCancelCause(bg)
-		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+		w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Op == "getData" && f.Dir == coordtest.ToServer {
 				cancel(cause)
 				return coordtest.Drop

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -30,7 +31,7 @@ func (w *place) guards() []string {
 
 // passes makes a write under h's guard.
 func (w *place) passes(h *coord.Hold) error {
-	_, err := w.op().Multi(h.Guard(), &zk.SetDataRequest{Path: "/", Version: -1})
+	_, err := w.op().Multi(harness.Guard(h), &zk.SetDataRequest{Path: "/", Version: -1})
 	return err
 }
 
@@ -45,7 +46,7 @@ func (w *place) refuses(h *coord.Hold) {
 // releasing begins to release h, a hold of c, and has what c asks for arrive only when
 // heal is called.
 func (w *place) releasing(c *coord.Client, h *coord.Hold) (heal func(), released <-chan error) {
-	heal = w.Stall(c, coordtest.ToServer)
+	heal = w.Fake.Stall(c, coordtest.ToServer)
 	back := make(chan error, 1)
 	go func() { back <- h.Release(bg) }()
 	synctest.Wait()
@@ -56,7 +57,7 @@ func (w *place) releasing(c *coord.Client, h *coord.Hold) (heal func(), released
 func (w *place) count(c *coord.Client) (asked func() []string) {
 	synctest.Wait() // until what was asked before has passed the link
 	var ops []string
-	w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+	w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 		if f.Dir == coordtest.ToServer && f.N > 0 && f.Op != "sync" && f.Op != "check" {
 			ops = append(ops, f.Op)
 		}
@@ -110,8 +111,8 @@ func TestGuardIsNoMember(t *testing.T) {
 		if w.must(err); !slices.Equal(names, []string{"joined", "kept"}) {
 			w.Errorf("in the directory: %q", names)
 		}
-		if got := w.guards(); len(got) != 1 || got[0] != h.Guard().Path {
-			w.Errorf("guards: %q, want %q", got, h.Guard().Path)
+		if got := w.guards(); len(got) != 1 || got[0] != harness.Guard(h).Path {
+			w.Errorf("guards: %q, want %q", got, harness.Guard(h).Path)
 		}
 		w.must(m.Leave(bg))
 		w.must(h.Release(bg))
@@ -129,15 +130,15 @@ func TestOperatorDeletes(t *testing.T) {
 		c, other := w.client(term), w.client(term)
 
 		h := w.join(c, "self", "")
-		w.must(w.op().Delete(h.Guard().Path, -1))
+		w.must(w.op().Delete(harness.Guard(h).Path, -1))
 		w.refuses(h)
 		time.Sleep(time.Minute)
 		w.must(h.Err()) // it is a member as before
 		w.must(h.Release(bg))
 
 		h = w.join(c, "self", "")
-		w.must(w.op().Delete(h.Guard().Path, -1))
-		w.Reap() // the directory, too
+		w.must(w.op().Delete(harness.Guard(h).Path, -1))
+		w.Fake.Reap() // the directory, too
 		w.refuses(h)
 		w.must(h.Release(bg))
 		if got := w.truth(); got != "" {
@@ -158,7 +159,7 @@ func TestOperatorDeletes(t *testing.T) {
 		h = w.join(c, "self", "")
 		heal, released := w.releasing(c, h)
 		w.must(w.op().Delete(dir+"/self", -1))
-		w.must(w.op().Delete(h.Guard().Path, -1))
+		w.must(w.op().Delete(harness.Guard(h).Path, -1))
 		next := w.join(other, "self", "next")
 		heal()
 		w.must(<-released)
@@ -186,11 +187,11 @@ func TestLateLeaving(t *testing.T) {
 				bubble(t, func(w *place) {
 					c, other := w.client(long), w.client(long)
 					h := w.join(c, "self", "")
-					guard := h.Guard()
+					guard := harness.Guard(h)
 					heal, released := w.releasing(c, h)
 					w.must(w.op().Delete(dir+"/self", -1))
 					frames := 0
-					w.LinkOf(other).OnFrame(func(f coordtest.Frame) coordtest.Action {
+					w.Fake.LinkOf(other).OnFrame(func(f coordtest.Frame) coordtest.Action {
 						if f.N > 0 {
 							if frames++; frames == n+1 {
 								heal()

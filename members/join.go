@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/claim"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // Join announces m and returns at once. The Hold is acquired when the member's
@@ -107,7 +108,7 @@ func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells 
 	defer context.AfterFunc(seeking, func() { k.GiveUp(context.Cause(seeking)) })()
 	err = st.enter(seeking)
 	if err == nil {
-		err = s.Renew(k.Context(), st.full) // at once unless an answer was lost
+		err = s.Renew(k.Context(), st.path) // at once unless an answer was lost
 	}
 	if err == nil {
 		err = k.Acquired(s, st.guard(), coord.Token(st.ours))
@@ -123,12 +124,12 @@ func (g *Group) stay(seeking context.Context, k *coord.Keeper, id string, tells 
 	return err
 }
 
-// guard returns the znode that st's Guard checks, "" if it is to let nothing pass.
+// guard returns the path of the znode that st's Guard checks, "" if it is to let nothing pass.
 func (st *stay) guard() string {
 	if st.claim == nil {
 		return ""
 	}
-	return st.claim.Own()
+	return zkpath.Rel(st.g.c.FullPath("/"), st.claim.Own())
 }
 
 // hold waits for the end, and returns its cause.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -61,13 +62,13 @@ func TestJoinEnds(t *testing.T) {
 			w.must(err)
 		}, coord.ErrDeleted, "self=his"},
 		{"while the link is down", func(w *place, c *coord.Client) {
-			heal := w.Cut(c)
+			heal := w.Fake.Cut(c)
 			w.must(w.op().Delete(dir+"/self", -1))
 			w.create(dir+"/self", "his", zk.FlagEphemeral, world)
 			heal()
 		}, coord.ErrDeleted, "self=his"},
-		{"the ensemble ends the session", func(w *place, c *coord.Client) { w.Expire(c.Session().ID()) }, coord.ErrExpired, ""},
-		{"nothing is heard", func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Stall(c, coordtest.Both)) }, coord.ErrExpired, ""},
+		{"the ensemble ends the session", func(w *place, c *coord.Client) { w.Fake.Expire(c.Session().ID()) }, coord.ErrExpired, ""},
+		{"nothing is heard", func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Fake.Stall(c, coordtest.Both)) }, coord.ErrExpired, ""},
 		{"the client is closed", func(w *place, c *coord.Client) { w.must(c.Close()) }, coord.ErrClosed, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestLeavingSparesOthers(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(term)
 		h, m := w.join(c, "held", ""), w.keep(c, "kept", "")
-		heal := w.Stall(c, coordtest.Both)
+		heal := w.Fake.Stall(c, coordtest.Both)
 		for _, id := range []string{"held", "kept"} {
 			w.must(w.op().Delete(dir+"/"+id, -1))
 			w.create(dir+"/"+id, "his", zk.FlagEphemeral, world)
@@ -160,7 +161,7 @@ func TestJoinCtx(t *testing.T) {
 		w.wait("end", m.Done())
 		w.wants(m.Err(), cause, "keep", dir+"/self")
 
-		heal := w.Stall(c, coordtest.Both)
+		heal := w.Fake.Stall(c, coordtest.Both)
 		ctx, cancel := context.WithCancelCause(bg)
 		h, m = g.Join(ctx, me), g.Keep(ctx, members.Member{ID: "other"})
 		time.Sleep(time.Second)
@@ -213,7 +214,7 @@ func TestJoinCtx(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(term)
-		defer w.Stall(c, coordtest.Both)() // so nothing is answered
+		defer w.Fake.Stall(c, coordtest.Both)() // so nothing is answered
 		huge := make([]byte, coord.MaxData+1)
 		bad := []struct {
 			dir, id string
@@ -286,7 +287,7 @@ func TestChroot(t *testing.T) {
 		for _, group := range []string{"/", "/g", "/g/h"} {
 			t.Run(fmt.Sprint(root, " ", group), func(t *testing.T) {
 				bubble(t, func(w *place) {
-					c := w.Client(w, &coord.Options{Chroot: root})
+					c := w.Dial(nil, &coord.Options{Chroot: root}).Client
 					g := members.New(c, group)
 					m := g.Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 					w.in(m)
@@ -308,8 +309,8 @@ func TestChroot(t *testing.T) {
 					w.must(h.Wait())
 					if group == "/" { // what is beside it is not below the chroot
 						w.refuses(h)
-					} else if w.must(w.passes(h)); !strings.HasPrefix(h.Guard().Path, strings.ReplaceAll(root+group+"-guard/self/", "//", "/")) {
-						w.Errorf("the guard checks %s", h.Guard().Path)
+					} else if w.must(w.passes(h)); !strings.HasPrefix(harness.Guard(h).Path, strings.ReplaceAll(root+group+"-guard/self/", "//", "/")) {
+						w.Errorf("the guard checks %s", harness.Guard(h).Path)
 					}
 					w.must(h.Release(bg))
 				})
@@ -327,12 +328,12 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 		w.sees(r, "")
 		for i := range 3 {
 			h := w.join(c, "self", fmt.Sprint(i))
-			w.Reap()
+			w.Fake.Reap()
 			w.sees(r, fmt.Sprint("self=", i))
 			w.must(h.Release(bg))
 			w.sees(r, "")
-			w.Reap()
-			w.Reap() // what was above that, and is empty now
+			w.Fake.Reap()
+			w.Fake.Reap() // what was above that, and is empty now
 			synctest.Wait()
 			if strings.Contains(w.Tree(), dir) {
 				w.Fatalf("not reaped\n%s", w.Tree())
@@ -341,7 +342,7 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 		}
 		// It is reaped right before each of the first creations.
 		reaped := 0
-		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+		w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.Op == "multi" && reaped < 6 {
 				reaped++
 				_ = w.op().Delete([]string{dir, dir + "-guard/self"}[reaped%2], -1)
@@ -349,7 +350,7 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 			return coordtest.Pass
 		})
 		h := w.join(c, "self", "last")
-		w.LinkOf(c).OnFrame(nil)
+		w.Fake.LinkOf(c).OnFrame(nil)
 		w.sees(r, "self=last")
 		w.must(w.passes(h))
 		w.must(h.Release(bg))

@@ -28,12 +28,12 @@ func TestKeepComesBack(t *testing.T) {
 			want := coord.ErrExpired
 			switch i % 3 {
 			case 0:
-				w.Expire(c.Session().ID())
+				w.Fake.Expire(c.Session().ID())
 			case 1:
 				w.must(w.op().Delete(dir+"/self", -1))
 				want = coord.ErrDeleted
 			case 2:
-				time.AfterFunc(2*term, w.Stall(c, coordtest.Both))
+				time.AfterFunc(2*term, w.Fake.Stall(c, coordtest.Both))
 			}
 			w.wants(w.out(m, want).Err, want, "keep", dir+"/self")
 			s := w.in(m)
@@ -61,7 +61,7 @@ func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
 		c := w.client(term)
 		m := w.keep(c, "self", "")
 		creates := 0
-		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+		w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.Op == "create" {
 				creates++
 			}
@@ -70,7 +70,7 @@ func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			_ = w.op().Delete(dir+"/self", -1)
 		}
-		w.LinkOf(c).OnFrame(nil)
+		w.Fake.LinkOf(c).OnFrame(nil)
 		if creates < 30 || creates > 150 {
 			w.Errorf("created %d times in a minute", creates)
 		}
@@ -84,11 +84,11 @@ func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	for name, hurt := range map[string]func(w *place, c *coord.Client){
 		"nothing":        func(*place, *coord.Client) {},
-		"a lost reply":   func(w *place, c *coord.Client) { w.LoseReply(c) },
-		"a reset":        func(w *place, c *coord.Client) { w.LinkOf(c).Reset() },
-		"a cut":          func(w *place, c *coord.Client) { time.AfterFunc(time.Second, w.Cut(c)) },
-		"an expiry":      func(w *place, c *coord.Client) { w.Expire(c.Session().ID()) },
-		"silence":        func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Stall(c, coordtest.Both)) },
+		"a lost reply":   func(w *place, c *coord.Client) { w.Fake.LoseReply(c) },
+		"a reset":        func(w *place, c *coord.Client) { w.Fake.LinkOf(c).Reset() },
+		"a cut":          func(w *place, c *coord.Client) { time.AfterFunc(time.Second, w.Fake.Cut(c)) },
+		"an expiry":      func(w *place, c *coord.Client) { w.Fake.Expire(c.Session().ID()) },
+		"silence":        func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Fake.Stall(c, coordtest.Both)) },
 		"deletion":       func(w *place, _ *coord.Client) { _ = w.op().Delete(dir+"/self", -1) },
 		"another writes": func(w *place, c *coord.Client) { _, _ = w.op().Set(dir+"/self", []byte("other"), -1) },
 		"another in the way": func(w *place, c *coord.Client) {
@@ -129,13 +129,13 @@ func TestUpdatesAtATime(t *testing.T) {
 		c := w.client(term)
 		m := w.keep(c, "self", "")
 		writes := 0
-		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+		w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.Op == "setData" {
 				writes++
 			}
 			return coordtest.Pass
 		})
-		heal := w.Stall(c, coordtest.Both)
+		heal := w.Fake.Stall(c, coordtest.Both)
 		var wg sync.WaitGroup
 		for i := range 100 {
 			wg.Go(func() { w.must(m.Update(bg, fmt.Append(nil, i))) })
@@ -161,7 +161,7 @@ func TestUpdatesAtATime(t *testing.T) {
 		if got := w.truth(); got != "self=end" {
 			w.Errorf("there is %q", got)
 		}
-		w.LinkOf(c).OnFrame(nil)
+		w.Fake.LinkOf(c).OnFrame(nil)
 		w.must(m.Leave(bg))
 	})
 }

@@ -20,7 +20,7 @@ func TestLeaveWhileCutOff(t *testing.T) {
 				m := w.keep(c, "self", "1")
 				old := c.Session().ID()
 				over := c.Session().Done()
-				heal := w.Stall(c, coordtest.Both)
+				heal := w.Fake.Stall(c, coordtest.Both)
 				if late {
 					w.expired(c, old)
 				}

@@ -11,29 +11,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(ensemble.Main(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(harness.Main(m)) }
 
 // unsynced has servers not wait for the disk, which other programs can keep busy
 // for longer than a session lasts. What they have written outlives them all the
 // same.
 var unsynced = []string{"-Dzookeeper.forceSync=no"}
-
-// dialReal connects a client to real servers for the time of the test.
-func dialReal(t *testing.T, servers []string, opts *coord.Options) *coord.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	c, err := coord.Dial(ctx, servers, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
 
 // An onlooker receives the Views of a group, and notes how each differs from the
 // one before.
@@ -144,22 +131,5 @@ func exactly(ids []string) func(members.View) bool {
 	return func(v members.View) bool {
 		return !v.Suspended && v.Err == nil &&
 			slices.EqualFunc(v.Members, ids, func(m members.Member, id string) bool { return m.ID == id })
-	}
-}
-
-// waitState waits until c is in state.
-func waitState(t *testing.T, c *coord.Client, state coord.State) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	for {
-		now, changed := c.State()
-		if now == state {
-			return
-		}
-		select {
-		case <-changed:
-		case <-deadline:
-			t.Fatalf("%v after a minute, want %v", now, state)
-		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -163,7 +164,7 @@ func TestProcesses(t *testing.T) {
 	server := ensemble.New(t, &ensemble.Options{Tick: tick, JVM: unsynced}).Node(0).Addr()
 	var onlookers []*onlooker
 	for range 3 {
-		onlookers = append(onlookers, lookOn(t, dialReal(t, []string{server}, nil), dir))
+		onlookers = append(onlookers, lookOn(t, harness.Dial(t, []string{server}, nil), dir))
 	}
 	// all waits until everybody sees just these, and returns how long after since
 	// the last did.
@@ -192,7 +193,7 @@ func TestProcesses(t *testing.T) {
 		tokens[p] = token
 	}
 	all("everybody", ids, began)
-	late := lookOn(t, dialReal(t, []string{server}, nil), dir)
+	late := lookOn(t, harness.Dial(t, []string{server}, nil), dir)
 	onlookers = append(onlookers, late)
 	all("everybody, also by one who came late", ids, time.Now())
 	if !exactly(ids)(late.first) {
@@ -210,7 +211,7 @@ func TestProcesses(t *testing.T) {
 	restarted.kill()
 	again := startMember(t, server, dir, restarted.id)
 	asked := time.Now()
-	h := members.New(dialReal(t, []string{server}, nil), dir).Join(t.Context(), members.Member{ID: restarted.id})
+	h := members.New(harness.Dial(t, []string{server}, nil), dir).Join(t.Context(), members.Member{ID: restarted.id})
 	if err := h.Wait(); !errors.Is(err, members.ErrTaken) {
 		t.Errorf("a Join in the place of one just killed: %v, want ErrTaken", err)
 	}

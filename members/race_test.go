@@ -20,7 +20,7 @@ func TestUpdateEndsWithItsMember(t *testing.T) {
 		c := w.client(term)
 		g := members.New(c, dir)
 		removed := make(map[string]bool)
-		w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+		w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 			switch {
 			case f.Dir == coordtest.ToServer && f.Op == "delete":
 				removed[f.Path] = true
@@ -53,7 +53,7 @@ func TestUpdateEndsWithItsMember(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Millisecond) // of the bubble: whatever is under way arrives
-		w.LinkOf(c).OnFrame(nil)
+		w.Fake.LinkOf(c).OnFrame(nil)
 	})
 }
 
@@ -63,7 +63,7 @@ func TestDeletedAsTheLinkBreaks(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(term)
 		g := members.New(c, dir)
-		line := w.LinkOf(c)
+		line := w.Fake.LinkOf(c)
 		for n := range 200 {
 			id := fmt.Sprint("self", n)
 			path := dir + "/" + id

@@ -58,7 +58,7 @@ func (h *history) was(id string, since time.Time) bool {
 // listen has each frame of c's link be a moment: whatever is created has been there
 // when its maker is told.
 func (h *history) listen(c *coord.Client) {
-	h.w.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
+	h.w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 		if f.N > 0 && f.Dir == coordtest.ToClient {
 			h.look()
 		}
@@ -98,7 +98,7 @@ func TestAtRandom(t *testing.T) {
 			bubble(t, func(w *place) {
 				r := rand.New(rand.NewPCG(1, uint64(seed)))
 				h := &history{w: w}
-				h.listen(w.operator)
+				h.listen(w.Operator().Client)
 				good := w.client(long)
 				h.listen(good)
 				bad := w.client(term)
@@ -147,11 +147,11 @@ func TestAtRandom(t *testing.T) {
 							wg.Go(func() { _ = x.update(now, data) })
 						}
 					case 9:
-						w.Expire(c.Session().ID())
+						w.Fake.Expire(c.Session().ID())
 					case 10:
-						heal := w.Stall
+						heal := w.Fake.Stall
 						if r.IntN(2) == 0 {
-							heal = func(c *coord.Client, _ coordtest.Direction) func() { return w.Cut(c) }
+							heal = func(c *coord.Client, _ coordtest.Direction) func() { return w.Fake.Cut(c) }
 						}
 						time.AfterFunc(time.Duration(r.Int64N(int64(2*term))), heal(c, coordtest.Both))
 					case 11:

@@ -14,7 +14,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -99,7 +99,7 @@ func heap() int64 {
 // less often than there are joins; and every view ends on the truth.
 func TestScale(t *testing.T) {
 	all, watching, changing := 400, 20, 40
-	if locktest.Stress {
+	if harness.Stress {
 		all, watching, changing = 2000, 100, 100
 	}
 	const homes = 4 // clients that the members share
@@ -109,7 +109,7 @@ func TestScale(t *testing.T) {
 	dir := "/scale"
 	var clients []*coord.Client
 	for range homes {
-		clients = append(clients, dialReal(t, e.Servers(), &coord.Options{SessionTimeout: T}))
+		clients = append(clients, harness.Dial(t, e.Servers(), &coord.Options{SessionTimeout: T}))
 	}
 	name := func(i int) string { return fmt.Sprintf("member-%04d", i) }
 	payload := func(i, version int) []byte { return fmt.Appendf(nil, "%-100s", fmt.Sprint(i, " ", version)) }
@@ -142,7 +142,7 @@ func TestScale(t *testing.T) {
 	for range watching {
 		m := new(meter)
 		meters = append(meters, m)
-		watchers = append(watchers, dialReal(t, e.Servers(), &coord.Options{SessionTimeout: T, Dial: m.dial}))
+		watchers = append(watchers, harness.Dial(t, e.Servers(), &coord.Options{SessionTimeout: T, Dial: m.dial}))
 	}
 	read(meters)
 	empty := heap()

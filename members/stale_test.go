@@ -10,7 +10,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
@@ -100,7 +100,7 @@ func join(c *coord.Client, dir string) (*coord.Hold, error) {
 }
 
 // its returns the znode that stands for h, for recipes with one only.
-func its(h *coord.Hold, _ string) string { return h.Guard().Path }
+func its(h *coord.Hold, _ string) string { return harness.Guard(h).Path }
 
 func member(_ *coord.Hold, dir string) string { return dir + "/self" }
 
@@ -108,37 +108,37 @@ func member(_ *coord.Hold, dir string) string { return dir + "/self" }
 var fates = []struct {
 	name string
 	term time.Duration // of the holder's session
-	meet func(w *locktest.World, c *locktest.Client, h *coord.Hold, node string) (next *locktest.Client)
+	meet func(w *harness.World, c *harness.Client, h *coord.Hold, node string) (next *harness.Client)
 }{
-	{"it has released", locktest.T, func(w *locktest.World, _ *locktest.Client, h *coord.Hold, _ string) *locktest.Client {
+	{"it has released", harness.T, func(w *harness.World, _ *harness.Client, h *coord.Hold, _ string) *harness.Client {
 		if err := h.Release(bg); err != nil {
 			w.Error(err)
 		}
-		return w.Client(locktest.T)
+		return w.Client(harness.T)
 	}},
-	{"the ensemble has ended its session", locktest.T, func(w *locktest.World, c *locktest.Client, _ *coord.Hold, _ string) *locktest.Client {
+	{"the ensemble has ended its session", harness.T, func(w *harness.World, c *harness.Client, _ *coord.Hold, _ string) *harness.Client {
 		w.Expire(c)
-		return w.Client(locktest.T)
+		return w.Client(harness.T)
 	}},
-	{"its client has given its session up", locktest.T, func(w *locktest.World, c *locktest.Client, h *coord.Hold, _ string) *locktest.Client {
+	{"its client has given its session up", harness.T, func(w *harness.World, c *harness.Client, h *coord.Hold, _ string) *harness.Client {
 		heal := c.Link.Stall(coordtest.Both)
 		w.Wait("loss", h.Lost())
 		heal() // before the ensemble ends the session
 		return c
 	}},
-	{"its znode was deleted by hand", locktest.T, func(w *locktest.World, c *locktest.Client, h *coord.Hold, node string) *locktest.Client {
+	{"its znode was deleted by hand", harness.T, func(w *harness.World, c *harness.Client, h *coord.Hold, node string) *harness.Client {
 		if err := w.Op().Delete(node, -1); err != nil {
 			w.Fatal(err)
 		}
 		w.Wait("loss", h.Lost())
 		return c
 	}},
-	{"its znode was deleted by hand while it is cut off", 10 * locktest.T, func(w *locktest.World, c *locktest.Client, _ *coord.Hold, node string) *locktest.Client {
+	{"its znode was deleted by hand while it is cut off", 10 * harness.T, func(w *harness.World, c *harness.Client, _ *coord.Hold, node string) *harness.Client {
 		w.Cleanup(c.Link.Stall(coordtest.Both))
 		if err := w.Op().Delete(node, -1); err != nil {
 			w.Fatal(err)
 		}
-		return w.Client(locktest.T)
+		return w.Client(harness.T)
 	}},
 }
 
@@ -148,18 +148,18 @@ var fates = []struct {
 func TestStaleGuard(t *testing.T) {
 	for _, world := range []struct {
 		name   string
-		in     func(*testing.T, locktest.Subject, func(*locktest.World))
+		in     harness.Maker
 		rounds int
-	}{{"fake", locktest.InBubble, 3}, {"real", locktest.OnReal, 1}} {
+	}{{"fake", harness.Bubble, 3}, {"real", harness.OnReal, 1}} {
 		for _, kind := range guarded {
 			for _, fate := range fates {
 				t.Run(world.name+"/"+kind.name+"/"+fate.name, func(t *testing.T) {
 					if world.name == "real" {
 						t.Parallel() // they mostly wait
 					}
-					world.in(t, locktest.Subject{}, func(w *locktest.World) {
+					world.in(t, func(w *harness.World) {
 						passes := func(h *coord.Hold) error {
-							_, err := w.Op().Multi(h.Guard(), &zk.SetDataRequest{Path: "/", Version: -1})
+							_, err := w.Op().Multi(harness.Guard(h), &zk.SetDataRequest{Path: "/", Version: -1})
 							return err
 						}
 						var stale []*coord.Hold

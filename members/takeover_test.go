@@ -37,7 +37,7 @@ func TestTakeoverOfOnesOwn(t *testing.T) {
 					})
 					w.sees(r, w.truth())
 					old := c.Session().ID()
-					heal := w.Stall(c, coordtest.Both)
+					heal := w.Fake.Stall(c, coordtest.Both)
 					w.expired(c, old)
 					heal()
 					if kept {

@@ -66,7 +66,7 @@ func TestSuspended(t *testing.T) {
 				a, b := w.join(other, "a", "1"), w.join(other, "b", "1")
 				w.sees(r, "a=1 b=1")
 				r.said()
-				heal := w.Cut(c)
+				heal := w.Fake.Cut(c)
 				if said := r.said(); !slices.Equal(said, []string{"a=1 b=1 ?"}) {
 					w.Errorf("cut off, it says %q", said)
 				}
@@ -176,7 +176,7 @@ func TestNames(t *testing.T) {
 		expect(false, false, "10.0.0.2")
 
 		// What is only known from before counts as little as what is not known.
-		heal := w.Stall(c, coordtest.Both)
+		heal := w.Fake.Stall(c, coordtest.Both)
 		time.Sleep(term)
 		ctx, cancel = context.WithCancelCause(bg)
 		time.AfterFunc(time.Second, func() { cancel(cause) })
@@ -199,7 +199,7 @@ func TestStreamsEnd(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(bg)
 			w.join(c, "self", "")
 			if down {
-				defer w.Stall(c, coordtest.Both)()
+				defer w.Fake.Stall(c, coordtest.Both)()
 			}
 			v, s := g.Watch(ctx), g.Follow(ctx, "self")
 			synctest.Wait()

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -32,35 +32,29 @@ func TestWithoutGuard(t *testing.T) {
 		{"another's znode is in the place of that", "-guard/self", zk.PermAll, zk.FlagEphemeral, false},
 		{"a group in the root", "", 0, 0, false},
 	} {
-		for name, in := range map[string]func(*testing.T, locktest.Subject, func(*locktest.World)){"fake": locktest.InBubble, "real": locktest.OnReal} {
+		for name, in := range map[string]harness.Maker{"fake": harness.Bubble, "real": harness.OnReal} {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
-				in(t, locktest.Subject{}, func(w *locktest.World) {
-					must := func(err error) {
-						t.Helper()
-						if err != nil {
-							t.Fatal(err)
-						}
-					}
+				in(t, func(w *harness.World) {
 					dir, id := w.Dir, "self"
 					if tt.below == "" {
 						dir, id = "/", path.Base(w.Dir)
 					} else {
-						h := members.New(w.Client(locktest.T).Client, w.Dir+tt.below).Join(bg, members.Member{ID: "first"})
-						must(h.Wait()) // makes the directories
-						must(h.Release(bg))
-						must(w.Op().Delete(w.Dir+tt.below, -1))
+						h := members.New(w.Client(harness.T).Client, w.Dir+tt.below).Join(bg, members.Member{ID: "first"})
+						w.Must(h.Wait()) // makes the directories
+						w.Must(h.Release(bg))
+						w.Must(w.Op().Delete(w.Dir+tt.below, -1))
 						_, err := w.Op().Create(w.Dir+tt.below, nil, tt.flags, zk.WorldACL(tt.perms))
-						must(err)
+						w.Must(err)
 					}
-					g := members.New(w.Client(locktest.T).Client, dir)
+					g := members.New(w.Client(harness.T).Client, dir)
 					node := coord.Child(dir, id)
 					for range 2 {
 						h := g.Join(bg, members.Member{ID: id, Data: []byte("1")})
-						must(h.Wait())
+						w.Must(h.Wait())
 						if data, _, err := w.Op().Get(node); err != nil || string(data) != "1" {
 							t.Errorf("there is %q, %v", data, err)
 						}
-						if _, err := w.Op().Multi(h.Guard()); tt.stays && err != nil || !tt.stays && !errors.Is(err, zk.ErrNoNode) {
+						if _, err := w.Op().Multi(harness.Guard(h)); tt.stays && err != nil || !tt.stays && !errors.Is(err, zk.ErrNoNode) {
 							t.Errorf("a guarded write: %v", err)
 						}
 						if err := h.Release(bg); tt.stays && !errors.Is(err, zk.ErrNoAuth) || !tt.stays && err != nil {
@@ -72,11 +66,11 @@ func TestWithoutGuard(t *testing.T) {
 
 						m := g.Keep(bg, members.Member{ID: id})
 						w.Wait("membership", m.Joined())
-						must(m.Leave(bg))
+						w.Must(m.Leave(bg))
 
 						h = g.Join(bg, members.Member{ID: id})
-						must(h.Wait())
-						must(w.Op().Delete(node, -1))
+						w.Must(h.Wait())
+						w.Must(w.Op().Delete(node, -1))
 						w.Wait("end", h.Done())
 						if err := h.Err(); !errors.Is(err, coord.ErrDeleted) {
 							t.Errorf("ended with %v", err)

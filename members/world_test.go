@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -31,46 +30,31 @@ var (
 	world = zk.WorldACL(zk.PermAll)
 )
 
-// A place is a bubble with a server, and an operator on a good link who looks
-// and meddles.
-type place struct {
-	testing.TB
-	*coordtest.Server
-	operator *coord.Client
-	calm     atomic.Bool // no faults now
-}
+// A place is a bubble with a group in it.
+type place struct{ *harness.World }
 
 func bubble(t *testing.T, f func(w *place)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &place{TB: t, Server: coordtest.NewServer(t)}
-		w.operator = w.client(long)
-		f(w)
-	})
+	harness.Bubble(t, func(w *harness.World) { f(&place{w}) })
 }
 
 // client returns a new client with a session of this timeout.
 func (w *place) client(timeout time.Duration) *coord.Client {
 	w.Helper()
-	return w.Client(w, &coord.Options{SessionTimeout: timeout})
+	return w.Client(timeout).Client
 }
 
-func (w *place) op() *zk.Conn { return w.operator.Conn() }
+func (w *place) op() *zk.Conn { return w.Op() }
 
 func (w *place) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatalf("%v\n%s", err, w.Tree())
-	}
+	w.Must(err)
 }
 
 // wants fails the test unless err is want, and an *Error that names op and path.
 func (w *place) wants(err, want error, op, path string) {
 	w.Helper()
-	var e *coord.Error
-	if !errors.Is(err, want) || !errors.As(err, &e) || e.Op != op || e.Path != path {
-		w.Errorf("got %v, want %q of %q: %v", err, op, path, want)
-	}
+	w.WantsOp(err, op, path, want)
 }
 
 // create makes a znode by the operator's hand, and the directories above it.
@@ -93,20 +77,15 @@ func (w *place) owner(id string) int64 {
 	return stat.EphemeralOwner
 }
 
-// wait waits until ch is closed.
 func (w *place) wait(what string, ch <-chan struct{}) {
 	w.Helper()
-	select {
-	case <-ch:
-	case <-time.After(time.Minute):
-		w.Fatalf("no %s after a minute\n%s", what, w.Tree())
-	}
+	w.Wait(what, ch)
 }
 
 // open fails the test if ch is closed once all has come to rest.
 func (w *place) open(what string, ch <-chan struct{}) {
 	w.Helper()
-	synctest.Wait()
+	w.Rest()
 	select {
 	case <-ch:
 		w.Fatalf("unexpected %s\n%s", what, w.Tree())
@@ -242,7 +221,7 @@ func (r *record) said() []string {
 func (w *place) sees(r *record, want string) {
 	w.Helper()
 	time.Sleep(2 * time.Second) // of the bubble: longer than a directory rests
-	synctest.Wait()
+	w.Rest()
 	v, any := r.Latest()
 	if got := say(v); !any || got != want {
 		w.Errorf("sees %q (any: %v), want %q; ended: %v\n%s", got, any, want, r.Err(), w.Tree())

@@ -79,6 +79,6 @@ func ExampleRWMutex_DoRead() {
 	})
 	fmt.Println(err)
 	// Output:
-	// acquire to write /index/lock: rwlock: held already; release it first, because it can not be upgraded
+	// acquirewrite /index/lock: rwlock: held by the caller already; release it first, because it cannot be upgraded
 	// <nil>
 }

@@ -1,32 +1,8 @@
-// Package rwlock gives clients of an ensemble the right to read something
-// together, or one of them the right to change it.
-//
-//	h := rwlock.New(c, "/index/lock").AcquireRead(ctx)
-//	defer h.Release(context.WithoutCancel(ctx))
-//	if err := h.Wait(); err != nil {
-//		return err
-//	}
-//	read := h.Context(ctx) // canceled when the lock is lost
-//
-// It is the shared lock of ZooKeeper's recipes. All contenders stand in one queue,
-// in the order in which they asked. One who reads waits for those before it who
-// write; one who writes waits for all before it. So a writer who waits holds back
-// the readers behind it, and neither kind can starve the other. Each follows one
-// other znode, so a release wakes one writer, or the readers up to the next
-// writer, and nobody else.
-//
-// The names of the znodes are those of Apache Curator, whose
-// InterProcessReadWriteLock can share the directory, as can kazoo's ReadLock and
-// WriteLock. It is tested with Curator 5.4 and kazoo 2.8; see the README for what
-// kazoo must be given, and why Curator must not downgrade before 5.5. The
-// contenders of package lock are respected.
 package rwlock
 
 import (
 	"context"
 	"errors"
-	"sync"
-	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -34,154 +10,129 @@ import (
 )
 
 var (
-	// ErrUpgrade is why a lock that is held for reading can not be had for
-	// writing as well: two readers who both asked for that would wait for each
-	// other for ever. Release the one, ask for the other, and look again at
-	// what was read, because others may write in between.
-	ErrUpgrade = errors.New("rwlock: held already; release it first, because it can not be upgraded")
+	// ErrUpgrade ends an AcquireWrite or TryAcquireWrite whose ctx comes from a hold of
+	// the same lock. Release that first, acquire the lock for writing, and look again
+	// at what was read, because others may write in between.
+	ErrUpgrade = errors.New("rwlock: held by the caller already; release it first, because it cannot be upgraded")
 
-	// ErrNested is why who holds a lock can not acquire it for reading on the
-	// ground of that. A holder for writing would wait for itself: it can
-	// [RWMutex.Downgrade]. One for reading has what it asks for, and with a writer
-	// waiting between its two places it would never have it again.
-	ErrNested = errors.New("rwlock: held already; share that hold or, if it is for writing, downgrade it")
+	// ErrNested ends an AcquireRead whose ctx comes from a hold of the same lock. A
+	// holder for writing would wait for itself: it can [RWMutex.Downgrade]. One for
+	// reading has what it asks for, and if a writer waits between its two places, both
+	// would wait forever.
+	ErrNested = errors.New("rwlock: held by the caller already; share that hold or, if it is for writing, downgrade it")
 
 	// ErrNotWriting is the answer to a downgrade of what is not a hold for
 	// writing of this lock, or not held yet.
-	ErrNotWriting = errors.New("rwlock: not held for writing")
+	ErrNotWriting = queue.ErrNotWriting
 )
 
 // An RWMutex is a lock that any number of clients of an ensemble can hold for
 // reading, or one for writing.
 //
-// An RWMutex must come from [New]. It may be shared: every call that acquires it
-// is a contender of its own.
+// An RWMutex must come from [New]. It is only a name and may be shared: every call
+// that acquires it is a contender of its own.
 type RWMutex struct {
-	c     *coord.Client
-	dir   string
-	label string
-
-	mu    sync.Mutex
-	holds map[*coord.Hold]queue.Downgrade // those that are not over; nil for a read
+	c    *coord.Client
+	dir  string
+	opts options
 }
 
-// An Option adjusts an [RWMutex].
-type Option func(*RWMutex)
+// options are what an Option adjusts.
+type options struct{ label string }
 
-// Label has the contenders of an RWMutex show text to the others, such as a host
-// name: see [Contender]. It may be up to 1 KiB long.
+// An Option adjusts an [RWMutex].
+type Option func(*options)
+
+// Label makes the contenders of an RWMutex show text to the others, such as a host
+// name: see [coord.Contender]. It may be up to 1 KiB long.
 func Label(text string) Option {
-	return func(m *RWMutex) { m.label = text }
+	return func(o *options) { o.label = text }
 }
 
 // New returns the lock whose contenders queue in the directory dir. The
 // directory and what is missing above it are created when first needed, as
 // containers, which the server removes some time after they were last used; it
-// belongs to the lock, which may overwrite its data. A dir that can not be one
-// is reported by whatever is done with the RWMutex.
+// belongs to the lock, which may overwrite its data. Any use of an RWMutex whose dir
+// cannot be one ends with [coord.ErrInvalidPath].
 func New(c *coord.Client, dir string, opts ...Option) *RWMutex {
-	m := &RWMutex{c: c, dir: dir, holds: make(map[*coord.Hold]queue.Downgrade)}
+	m := &RWMutex{c: c, dir: dir}
 	for _, o := range opts {
-		o(m)
+		o(&m.opts)
 	}
 	return m
 }
 
 // AcquireRead joins the queue for m, for reading, and returns at once. The Hold
-// is held when everyone is gone who was there before and is no reader.
+// is held when all writers that asked before are gone.
 //
-// ctx governs the waiting, not the holding: canceled before the lock is acquired,
-// it takes the contender out of the queue, wherever it is; after that it no
-// longer matters, because only the caller knows when the work that the lock
-// guards has stopped. So the Hold must be released.
+// ctx bounds the waiting and not the holding: if it ends before the lock is acquired,
+// the contender leaves the queue, wherever it is. After that it no longer matters,
+// because only the caller knows when the work that the lock guards has stopped. So
+// the Hold must be released.
 //
-// A contender belongs to one session. If that is over before the lock is
-// acquired the Hold ends with [coord.ErrExpired]; call AcquireRead again.
+// A contender belongs to one session. If that ends before the lock is acquired, the
+// Hold ends with [coord.ErrExpired]; call AcquireRead again. [RWMutex.RunRead] does.
 //
-// Locks do not nest: who holds m waits for itself if it holds it for writing, and
-// may wait for ever for a writer who waits for it if it holds it for reading. If
-// ctx comes from the [coord.Hold.Context] of a hold of m, or from m's Do methods,
-// the Hold ends at once with [ErrNested].
+// Locks do not nest. If ctx comes from the [coord.Hold.Context] of a hold of the same
+// lock, by the same client, or from its Do or Run, the Hold ends at once with
+// [ErrNested].
 //
-// The tokens of those who read together are in no order. The token of a writer is
+// The tokens of those that read together are in no order. The token of a writer is
 // greater than those of all who held before.
 func (m *RWMutex) AcquireRead(ctx context.Context) *coord.Hold {
-	return m.read(ctx, "acquire to read", false)
+	if m.c.Kit().Nested(ctx, m.dir) {
+		return m.refuse(ctx, "acquireread", ErrNested)
+	}
+	return m.enter(ctx, "acquireread", queue.Read, false)
 }
 
 // TryAcquireRead is like [RWMutex.AcquireRead], but ends with [coord.ErrLocked]
-// if anyone ahead in the queue writes or waits to write. It goes by the place in
-// the queue and not by time: only the ensemble's answers are waited for, for as
-// long as ctx allows, among them those to the removal of what the client itself has
-// given up or released.
+// if anyone ahead in the queue writes or waits to write. It is decided by the place in
+// the queue and not by time: it waits only for answers of the ensemble, for as long as
+// ctx allows. Holds that the same client has released or given up are not in its way:
+// it waits until they are removed. It may be called with the context of another hold,
+// for it does not wait for that.
 func (m *RWMutex) TryAcquireRead(ctx context.Context) *coord.Hold {
-	return m.read(ctx, "try to acquire to read", true)
+	return m.enter(ctx, "tryacquireread", queue.Read, true)
 }
 
 // AcquireWrite is like [RWMutex.AcquireRead] for writing: the Hold is held when
-// everyone is gone who was there before.
+// everyone that asked before is gone.
 //
-// That includes the caller itself: who holds m and asks to write before it has
-// released that waits for itself. Where it can be known, which is if ctx comes from
-// the [coord.Hold.Context] of a hold of m, or from m's Do methods, the Hold ends
-// at once with [ErrUpgrade].
+// That includes the caller: asking to write while holding m would wait for itself. If
+// ctx comes from the [coord.Hold.Context] of a hold of m, or from its Do or Run, the
+// Hold ends at once with [ErrUpgrade].
 func (m *RWMutex) AcquireWrite(ctx context.Context) *coord.Hold {
-	return m.write(ctx, "acquire to write", false)
+	return m.write(ctx, "acquirewrite", false)
 }
 
 // TryAcquireWrite is like [RWMutex.AcquireWrite], but ends with [coord.ErrLocked]
 // if anyone is ahead in the queue.
 func (m *RWMutex) TryAcquireWrite(ctx context.Context) *coord.Hold {
-	return m.write(ctx, "try to acquire to write", true)
-}
-
-func (m *RWMutex) read(ctx context.Context, op string, try bool) *coord.Hold {
-	if !try && m.covers(ctx) { // a try waits for nobody
-		return coord.NewHold(ctx, m.c, op, m.dir, func(*coord.Keeper) error { return ErrNested })
-	}
-	h := queue.EnterRead(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.label, Try: try})
-	m.keep(h, nil)
-	return h
+	return m.write(ctx, "tryacquirewrite", true)
 }
 
 func (m *RWMutex) write(ctx context.Context, op string, try bool) *coord.Hold {
-	if m.covers(ctx) {
-		return coord.NewHold(ctx, m.c, op, m.dir, func(*coord.Keeper) error { return ErrUpgrade })
+	if m.c.Kit().Nested(ctx, m.dir) {
+		return m.refuse(ctx, op, ErrUpgrade)
 	}
-	h, downgrade := queue.EnterWrite(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.label, Try: try})
-	m.keep(h, downgrade)
-	return h
+	return m.enter(ctx, op, queue.Write, try)
 }
 
-// covers reports whether ctx ends with a hold of m.
-func (m *RWMutex) covers(ctx context.Context) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for h := range m.holds {
-		if h.Covers(ctx) {
-			return true
-		}
-	}
-	return false
+func (m *RWMutex) enter(ctx context.Context, op string, mode queue.Mode, try bool) *coord.Hold {
+	return queue.Enter(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.opts.label, Mode: mode, Try: try})
 }
 
-// keep notes h until it is over.
-func (m *RWMutex) keep(h *coord.Hold, downgrade queue.Downgrade) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.holds[h] = downgrade
-	context.AfterFunc(h.Context(context.Background()), func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.holds, h)
-	})
+// refuse returns a Hold that is over, because of err.
+func (m *RWMutex) refuse(ctx context.Context, op string, err error) *coord.Hold {
+	return coord.NewHold(ctx, m.c, op, m.dir, func(*coord.Keeper) error { return err })
 }
 
 // Downgrade turns h, a hold of m for writing, into one for reading, and waits
 // until that is done. It happens in one transaction and keeps h's place in the
-// queue, so nobody writes in between, and h's token. The readers who wait right
-// behind h are let in; a writer who waits is kept out until h is released, and so
-// are the readers behind that. A [coord.Hold.Guard] that was taken before lets
+// queue, so nobody writes in between, and h's token. The readers that wait right
+// behind h are let in; a writer that waits is kept out until h is released, and so
+// are the readers behind it. A [coord.Hold.Guard] that was taken before lets
 // nothing pass any more: take it anew.
 //
 // From the call on h is good for reading only, because the others may read
@@ -191,37 +142,27 @@ func (m *RWMutex) keep(h *coord.Hold, downgrade queue.Downgrade) {
 // If h is over, or is lost or released before the answer is here, Downgrade
 // returns h's Err. If h is no hold of m for writing it returns
 // [ErrNotWriting]. If ctx ends first it returns ctx's cause, and h is downgraded
-// all the same, as soon as the ensemble can be reached; to wait for that, call
+// nevertheless, as soon as the ensemble can be reached; to wait for that, call
 // Downgrade again, which returns nil if h is downgraded already. Any other error
 // is the ensemble's refusal: h is still held, for writing.
 func (m *RWMutex) Downgrade(ctx context.Context, h *coord.Hold) error {
-	if err := h.Err(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	downgrade := m.holds[h]
-	m.mu.Unlock()
-	err := ErrNotWriting
-	select {
-	case <-h.Acquired():
-		if downgrade != nil {
-			err = downgrade(ctx)
-		}
-	default:
-	}
+	err := queue.Downgrade(ctx, m.c, m.dir, h)
 	if err == nil || h.Err() != nil {
 		return h.Err()
 	}
 	return &coord.Error{Op: "downgrade", Path: m.dir, Err: err}
 }
 
-// DoRead acquires m for reading, calls f, and releases m, also when f panics. The
+// DoRead acquires m for reading, calls f, and releases m, even if f panics. The
 // context that f is given is a copy of ctx that is also canceled, with cause, when
-// the lock is lost; f must then stop. The release is waited for until ctx ends.
+// the lock is lost; f must then stop. DoRead waits for the release until ctx ends;
+// after that it goes on in the background.
 //
 // DoRead returns the reason why f was not called; or f's error, joined with the
-// reason if the lock was lost before f returned, and with the ensemble's refusal
-// if the contender could not be removed from the queue.
+// reason if the lock was lost before f returned, unless f's error tells it already,
+// and with the ensemble's refusal if the contender could not be removed from the
+// queue. So it returns nil only if the lock was held until f returned nil.
+// [coord.IsLost] recognizes a loss.
 func (m *RWMutex) DoRead(ctx context.Context, f func(context.Context, coord.Token) error) error {
 	return queue.Do(ctx, m.AcquireRead(ctx), f)
 }
@@ -231,44 +172,39 @@ func (m *RWMutex) DoWrite(ctx context.Context, f func(context.Context, coord.Tok
 	return queue.Do(ctx, m.AcquireWrite(ctx), f)
 }
 
-// A Contender is one that holds a lock or waits for it.
-type Contender struct {
-	Label   string // what it says of itself, see [Label]; empty if that is not known
-	Node    string // the name of its znode in the lock's directory
-	Reads   bool   // it shares with others who read
-	Session int64  // its session
-	// Token is its fencing token, once it holds. The one of a hold that was
-	// downgraded is less: it is that of the write.
-	Token coord.Token
-	Since time.Time // when it joined the queue or was downgraded, by the ensemble's clock
-	// Revoked says that it has been asked to give way: see [coord.ErrRevoked]. That
-	// is written over the label, which is then known only to who has read it before.
-	Revoked bool
+// RunRead calls f each time that m is held for reading, until f returns with the lock
+// still held. It does what [RWMutex.DoRead] does, and starts again if that fails by a
+// loss, before or after f was called: see [coord.IsLost]. So f should run until its ctx
+// is canceled, and then return soon.
+//
+// RunRead returns what DoRead returns at last: f's error, nil or not, if the lock was
+// held until f returned; the cause of ctx's end if the lock was not held by then;
+// [coord.ErrClosed] if the client is closed; or the ensemble's refusal. What f returns
+// after a loss, nil or not, does not matter: it was not done under the lock to its
+// end, so f is called again when the lock is held again.
+func (m *RWMutex) RunRead(ctx context.Context, f func(context.Context, coord.Token) error) error {
+	return queue.Run(ctx, m.AcquireRead, f)
 }
 
-// Contenders returns who holds m and who waits for it, in order. Children of the
-// directory that are no contenders are left out. The answer comes from one
-// server, which may be a little behind the others. It ends when ctx does.
-func (m *RWMutex) Contenders(ctx context.Context) ([]Contender, error) {
-	places, err := queue.Contenders(ctx, m.c, m.dir)
-	if err != nil {
-		return nil, &coord.Error{Op: "list the contenders of", Path: m.dir, Err: err}
-	}
-	return contenders(places), nil
+// RunWrite is like [RWMutex.RunRead] for writing.
+func (m *RWMutex) RunWrite(ctx context.Context, f func(context.Context, coord.Token) error) error {
+	return queue.Run(ctx, m.AcquireWrite, f)
 }
 
-// Watch follows who holds m and who waits for it until ctx ends. Every contender
-// that comes, goes or is downgraded has the directory listed once, and the new
-// znode read; who comes to hold is read once more, and followed, so that a
+// Contenders returns the holders of m and those that wait for it, in order. Children
+// of the directory that are no contenders are left out. The answer comes from one
+// server, which may be a little behind the others; it costs one request, and one for
+// each contender. It ends when ctx does.
+func (m *RWMutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
+	return queue.Contenders(ctx, m.c, m.dir)
+}
+
+// Watch follows the contenders for m until ctx ends. The stream says Suspended while
+// the connection is down: the holders that it names may have gone by then.
+//
+// For each contender that comes, goes or is downgraded the directory is listed once,
+// and a new znode is read; a new holder is read once more, and watched, so that a
 // revocation is seen.
-func (m *RWMutex) Watch(ctx context.Context) *event.Stream[[]Contender] {
-	return queue.Watch(ctx, m.c, "watch the contenders of", m.dir, contenders)
-}
-
-func contenders(places []queue.Place) []Contender {
-	all := make([]Contender, len(places))
-	for i, p := range places {
-		all[i] = Contender{p.Label, p.Node, queue.Reads(p.Node), p.Session, p.Token, p.Since, p.Revoked}
-	}
-	return all
+func (m *RWMutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+	return queue.Watch(ctx, m.c, m.dir)
 }

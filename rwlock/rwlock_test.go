@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -98,7 +99,7 @@ func (w world) events(what string, all []*member, want ...int32) {
 			ok, _, err := conn.Exists("/")
 			return ok, err
 		})
-		must(w.World, err)
+		w.Must(err)
 		got = append(got, m.events.Load())
 		m.count()
 	}
@@ -110,14 +111,7 @@ func (w world) events(what string, all []*member, want ...int32) {
 
 func (w world) release(h *coord.Hold) {
 	w.Helper()
-	must(w.World, h.Release(bg))
-}
-
-func (w world) wants(err, target error) {
-	w.Helper()
-	if !errors.Is(err, target) {
-		w.Errorf("error %v, want %v", err, target)
-	}
+	w.Must(h.Release(bg))
 }
 
 var tests = []struct {
@@ -128,8 +122,8 @@ var tests = []struct {
 		all := w.members(4)
 		h := w.queue("rrwr", all, 2)
 		w.held(h, true, true, false, false)
-		w.wants(w.Settled(all[0].TryAcquireRead(bg)), coord.ErrLocked) // behind a writer who waits
-		w.wants(w.Settled(all[0].TryAcquireWrite(bg)), coord.ErrLocked)
+		w.Wants(w.Outcome(all[0].TryAcquireRead(bg)), coord.ErrLocked) // behind a writer who waits
+		w.Wants(w.Outcome(all[0].TryAcquireWrite(bg)), coord.ErrLocked)
 		w.release(h[1]) // whom the writer follows
 		w.Eventually("the writer follows the other reader", func() bool { return w.Watches() == 3+2 })
 		w.held(h, true, false, false, false)
@@ -155,7 +149,7 @@ var tests = []struct {
 		late := all[2].AcquireRead(bg)
 		w.Eventually("a reader waits", func() bool { return w.Watches() == 5 })
 		cancel()
-		w.wants(w.Settled(wait), context.Canceled)
+		w.Wants(w.Outcome(wait), context.Canceled)
 		w.Grant(late) // beside the first
 		w.held(first, true)
 		w.release(late)
@@ -193,7 +187,7 @@ var tests = []struct {
 		for _, m := range all {
 			m.count()
 		}
-		must(w.World, all[0].Downgrade(bg, h[0]))
+		w.Must(all[0].Downgrade(bg, h[0]))
 		w.Grant(h[1])
 		w.Grant(h[2])
 		w.events("a writer downgrades before two readers", all, 1, 1, 1, 0, 0)
@@ -210,42 +204,42 @@ var tests = []struct {
 	{"a downgrade keeps the place and the token, and moves the guard (R9)", func(w world) {
 		all := w.members(2)
 		h := w.queue("w", all, 0)[0]
-		token, before, guard := h.Token(), w.Children()[0], h.Guard()
+		token, before, guard := h.Token(), w.Children()[0], harness.Guard(h)
 		key := w.Dir + "-guarded"
 		_, err := w.Op().Create(key, nil, 0, zk.WorldACL(zk.PermAll))
-		must(w.World, err)
+		w.Must(err)
 		defer w.Op().Delete(key, -1)
 		write := func(guard *zk.CheckVersionRequest) error {
 			_, err := all[0].Conn().Multi(guard, &zk.SetDataRequest{Path: key, Version: -1})
 			return err
 		}
-		must(w.World, write(guard))
-		must(w.World, all[0].Downgrade(bg, h))
+		w.Must(write(guard))
+		w.Must(all[0].Downgrade(bg, h))
 		if after := w.Children(); len(after) != 1 || after[0] != strings.Replace(before, "-__WRIT__", "-__READ__", 1) {
 			w.Errorf("%q has become %q", before, after)
 		}
 		if h.Token() != token {
 			w.Errorf("token %d has become %d", token, h.Token())
 		}
-		w.wants(write(guard), zk.ErrNoNode)
-		must(w.World, write(h.Guard()))
-		must(w.World, all[0].Downgrade(bg, h)) // it is one already
+		w.Wants(write(guard), zk.ErrNoNode)
+		w.Must(write(harness.Guard(h)))
+		w.Must(all[0].Downgrade(bg, h)) // it is one already
 		who, err := all[1].Contenders(bg)
-		must(w.World, err)
+		w.Must(err)
 		if len(who) != 1 || !who[0].Reads || who[0].Session != all[0].Session().ID() {
 			w.Errorf("contenders: %+v", who)
 		}
 		beside := all[1].TryAcquireRead(bg)
 		w.Grant(beside)
-		w.wants(w.Settled(all[1].TryAcquireWrite(bg)), coord.ErrLocked)
+		w.Wants(w.Outcome(all[1].TryAcquireWrite(bg)), coord.ErrLocked)
 		w.release(beside)
 		w.release(h)
-		w.wants(h.Err(), coord.ErrReleased)
+		w.Wants(h.Err(), coord.ErrReleased)
 	}},
 	{"a downgrade lets in the readers right behind it, and keeps out a writer until it is released (R10)", func(w world) {
 		all := w.members(4)
 		h := w.queue("wrwr", all, 3)
-		must(w.World, all[0].Downgrade(bg, h[0]))
+		w.Must(all[0].Downgrade(bg, h[0]))
 		w.Grant(h[1])
 		w.held(h, true, true, false, false)
 		w.release(h[1])
@@ -257,7 +251,7 @@ var tests = []struct {
 		if h[2].Token() <= h[0].Token() {
 			w.Errorf("token %d after the downgraded reader's %d", h[2].Token(), h[0].Token())
 		}
-		must(w.World, all[2].Downgrade(bg, h[2]))
+		w.Must(all[2].Downgrade(bg, h[2]))
 		w.Grant(h[3])
 		w.held(h, false, false, true, true)
 		w.release(h[2])
@@ -266,7 +260,7 @@ var tests = []struct {
 	{"with a writer right behind it a downgrade lets nobody in (R10)", func(w world) {
 		all := w.members(3)
 		h := w.queue("wwr", all, 2)
-		must(w.World, all[0].Downgrade(bg, h[0]))
+		w.Must(all[0].Downgrade(bg, h[0]))
 		w.Eventually("the writer follows the downgraded", func() bool { return w.Watches() == 3+2 })
 		w.held(h, true, false, false)
 		w.release(h[0])
@@ -280,30 +274,30 @@ var tests = []struct {
 		a, b := w.member(), w.member()
 		h := a.AcquireRead(bg)
 		w.Grant(h)
-		w.wants(a.Downgrade(bg, h), rwlock.ErrNotWriting)
+		w.Wants(a.Downgrade(bg, h), rwlock.ErrNotWriting)
 		late := b.AcquireWrite(bg)
-		w.wants(b.Downgrade(bg, late), rwlock.ErrNotWriting) // not held yet
+		w.Wants(b.Downgrade(bg, late), rwlock.ErrNotWriting) // not held yet
 		w.release(h)
-		w.wants(a.Downgrade(bg, h), coord.ErrReleased)
+		w.Wants(a.Downgrade(bg, h), coord.ErrReleased)
 		w.Grant(late)
-		w.wants(a.Downgrade(bg, late), rwlock.ErrNotWriting) // not of this lock
+		w.Wants(a.Downgrade(bg, late), rwlock.ErrNotWriting) // not of this lock
 		ctx, cancel := context.WithCancel(bg)
 		cancel()
-		must(w.World, late.Err())
+		w.Must(late.Err())
 		_ = b.Downgrade(ctx, late) // begun all the same
-		must(w.World, b.Downgrade(bg, late))
+		w.Must(b.Downgrade(bg, late))
 		w.release(late)
 
 		lost := b.AcquireWrite(bg)
 		w.Grant(lost)
 		w.Expire(b.Client)
 		w.Wait("lost", lost.Lost())
-		w.wants(b.Downgrade(bg, lost), coord.ErrExpired)
+		w.Wants(b.Downgrade(bg, lost), coord.ErrExpired)
 
 		deleted := a.AcquireWrite(bg)
 		w.Grant(deleted)
-		must(w.World, w.Op().Delete(w.Dir+"/"+w.Children()[0], -1))
-		w.wants(a.Downgrade(bg, deleted), coord.ErrDeleted) // heard of before, or found out by it
+		w.Must(w.Op().Delete(w.Dir+"/"+w.Children()[0], -1))
+		w.Wants(a.Downgrade(bg, deleted), coord.ErrDeleted) // heard of before, or found out by it
 		w.Wait("lost", deleted.Lost())
 		w.Wait("done", deleted.Done())
 	}},
@@ -322,7 +316,7 @@ var tests = []struct {
 				}
 				return coordtest.Pass
 			})
-			must(w.World, a.Downgrade(bg, h))
+			w.Must(a.Downgrade(bg, h))
 			a.count()
 			if n := w.Children(); len(n) != 2 || !strings.Contains(n[0], "-__READ__") {
 				w.Errorf("children %q", n)
@@ -344,14 +338,14 @@ var tests = []struct {
 		ctx, cancel := context.WithTimeoutCause(bg, 20*time.Millisecond, cause)
 		defer cancel()
 		err := a.Downgrade(ctx, h)
-		w.wants(err, cause)
+		w.Wants(err, cause)
 		if want := "downgrade " + w.Dir; err != nil && !strings.Contains(err.Error(), want) {
 			w.Errorf("error %q does not name %q", err, want)
 		}
 		w.held([]*coord.Hold{h, next}, true, false)
 		heal()
 		w.Grant(next)
-		must(w.World, a.Downgrade(bg, h)) // to learn that it is done
+		w.Must(a.Downgrade(bg, h)) // to learn that it is done
 		w.release(h)
 		w.release(next)
 	}},
@@ -363,11 +357,11 @@ var tests = []struct {
 		back := make(chan error, 1)
 		go func() { back <- a.Downgrade(bg, h) }()
 		w.Eventually("the downgrade", func() bool { return strings.Contains(w.Children()[0], "-__READ__") })
-		must(w.World, h.Err())
+		w.Must(h.Err())
 		ctx, cancel := context.WithCancel(bg)
 		cancel()
-		w.wants(h.Release(ctx), context.Canceled)
-		w.wants(<-back, coord.ErrReleased)
+		w.Wants(h.Release(ctx), context.Canceled)
+		w.Wants(<-back, coord.ErrReleased)
 		heal()
 		w.Wait("done", h.Done())
 		if n := w.Children(); len(n) != 0 {
@@ -379,14 +373,14 @@ var tests = []struct {
 		h := a.AcquireWrite(bg)
 		w.Grant(h)
 		_, err := w.Op().SetACL(w.Dir, zk.WorldACL(zk.PermAll&^zk.PermCreate), -1)
-		must(w.World, err)
+		w.Must(err)
 		err = a.Downgrade(bg, h)
-		w.wants(err, zk.ErrNoAuth)
-		must(w.World, h.Err())
+		w.Wants(err, zk.ErrNoAuth)
+		w.Must(h.Err())
 		_, err = w.Op().SetACL(w.Dir, zk.WorldACL(zk.PermAll), -1)
-		must(w.World, err)
-		w.wants(w.Settled(b.TryAcquireRead(bg)), coord.ErrLocked)
-		must(w.World, a.Downgrade(bg, h))
+		w.Must(err)
+		w.Wants(w.Outcome(b.TryAcquireRead(bg)), coord.ErrLocked)
+		w.Must(a.Downgrade(bg, h))
 		beside := b.TryAcquireRead(bg)
 		w.Grant(beside)
 		w.release(beside)
@@ -396,21 +390,21 @@ var tests = []struct {
 		a := w.member()
 		h := a.AcquireRead(bg)
 		w.Grant(h)
-		w.wants(w.Settled(a.AcquireWrite(h.Context(bg))), rwlock.ErrUpgrade)
-		w.wants(w.Settled(a.TryAcquireWrite(bg)), coord.ErrLocked)
-		w.wants(w.Settled(a.AcquireRead(h.Context(bg))), rwlock.ErrNested)
+		w.Wants(w.Outcome(a.AcquireWrite(h.Context(bg))), rwlock.ErrUpgrade)
+		w.Wants(w.Outcome(a.TryAcquireWrite(bg)), coord.ErrLocked)
+		w.Wants(w.Outcome(a.AcquireRead(h.Context(bg))), rwlock.ErrNested)
 		beside := a.AcquireWrite(bg) // of another part of the program, which may wait
 		w.Eventually("a writer waits", func() bool { return len(w.Children()) == 2 })
 		w.release(h)
 		w.Grant(beside)
 		w.release(beside)
-		must(w.World, a.DoRead(bg, func(ctx context.Context, token coord.Token) error {
-			w.wants(a.DoWrite(ctx, func(context.Context, coord.Token) error { return errors.New("ran") }), rwlock.ErrUpgrade)
+		w.Must(a.DoRead(bg, func(ctx context.Context, token coord.Token) error {
+			w.Wants(a.DoWrite(ctx, func(context.Context, coord.Token) error { return errors.New("ran") }), rwlock.ErrUpgrade)
 			return nil
 		}))
-		must(w.World, a.DoWrite(bg, func(ctx context.Context, token coord.Token) error {
-			w.wants(w.Settled(a.AcquireWrite(ctx)), rwlock.ErrUpgrade)
-			w.wants(w.Settled(a.AcquireRead(ctx)), rwlock.ErrNested)
+		w.Must(a.DoWrite(bg, func(ctx context.Context, token coord.Token) error {
+			w.Wants(w.Outcome(a.AcquireWrite(ctx)), rwlock.ErrUpgrade)
+			w.Wants(w.Outcome(a.AcquireRead(ctx)), rwlock.ErrNested)
 			other := rwlock.New(a.Client.Client, w.Dir+"-other") // another lock may be had
 			defer w.Op().Delete(w.Dir+"-other", -1)
 			return other.DoWrite(ctx, func(context.Context, coord.Token) error { return nil })
@@ -418,10 +412,10 @@ var tests = []struct {
 	}},
 	{"readers and writers of Curator and kazoo, and a mutex's contenders, are respected", func(w world) {
 		a := w.member()
-		must(w.World, a.DoWrite(bg, func(context.Context, coord.Token) error { return nil }))
+		w.Must(a.DoWrite(bg, func(context.Context, coord.Token) error { return nil }))
 		put := func(name string, flags int32) string {
 			path, err := w.Op().Create(w.Dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
-			must(w.World, err)
+			w.Must(err)
 			return path
 		}
 		for name, reads := range map[string]bool{
@@ -432,23 +426,23 @@ var tests = []struct {
 			"0123456789abcdef0123456789abcdef__rlock__":        true,
 		} {
 			node := put(name, zk.FlagEphemeral|zk.FlagSequence)
-			w.wants(w.Settled(a.TryAcquireWrite(bg)), coord.ErrLocked)
+			w.Wants(w.Outcome(a.TryAcquireWrite(bg)), coord.ErrLocked)
 			try := a.TryAcquireRead(bg)
 			if reads {
 				w.Grant(try)
 				w.release(try)
 			} else {
-				w.wants(w.Settled(try), coord.ErrLocked)
+				w.Wants(w.Outcome(try), coord.ErrLocked)
 			}
 			r := a.AcquireRead(bg)
 			if !reads {
 				w.Eventually("in line", func() bool { return w.Watches() == 2 })
-				must(w.World, w.Op().Delete(node, -1))
+				w.Must(w.Op().Delete(node, -1))
 			}
 			w.Grant(r)
 			w.release(r)
 			if reads {
-				must(w.World, w.Op().Delete(node, -1))
+				w.Must(w.Op().Delete(node, -1))
 			}
 		}
 		// Curator downgrades in two steps.
@@ -457,11 +451,11 @@ var tests = []struct {
 		next, late := a.AcquireWrite(bg), w.member()
 		w.Eventually("the writer in line", func() bool { return w.Watches() == 2 })
 		low := put(other+old[len(old)-10:], zk.FlagEphemeral)
-		must(w.World, w.Op().Delete(old, -1))
+		w.Must(w.Op().Delete(old, -1))
 		behind := late.AcquireRead(bg)
 		w.Eventually("the reader in line", func() bool { return w.Watches() == 4 })
 		w.held([]*coord.Hold{next, behind}, false, false)
-		must(w.World, w.Op().Delete(low, -1))
+		w.Must(w.Op().Delete(low, -1))
 		w.Grant(next)
 		w.release(next)
 		w.Grant(behind)
@@ -478,9 +472,9 @@ var tests = []struct {
 			var got []string
 			w.Eventually(strings.Join(want, ", "), func() bool {
 				select {
-				case all := <-line.Updates():
+				case q := <-line.Updates():
 					got = nil
-					for _, c := range all {
+					for _, c := range q.Contenders {
 						got = append(got, c.Label+map[bool]string{true: " reads", false: " writes"}[c.Reads]+
 							map[bool]string{true: ", revoked"}[c.Revoked])
 					}
@@ -494,39 +488,35 @@ var tests = []struct {
 		next("ada writes")
 		behind := b.AcquireRead(bg)
 		next("ada writes", " reads")
-		must(w.World, named.Downgrade(bg, h))
+		w.Must(named.Downgrade(bg, h))
 		next("ada reads", " reads")
 		for _, node := range w.Children() { // of all who hold together, each can be revoked
 			_, err := w.Op().Set(w.Dir+"/"+node, []byte("__REVOKE__"), -1)
-			must(w.World, err)
+			w.Must(err)
 		}
 		next("ada reads, revoked", " reads, revoked")
 		w.Wait("lost", behind.Lost())
-		w.wants(behind.Err(), coord.ErrRevoked)
+		w.Wants(behind.Err(), coord.ErrRevoked)
 		w.release(h)
 		next(" reads, revoked")
 		w.release(behind)
 		_, err := rwlock.New(a.Client.Client, "nowhere").Contenders(bg)
-		w.wants(err, coord.ErrInvalidPath)
+		w.Wants(err, coord.ErrInvalidPath)
 	}},
 }
 
 func TestReadersAndWriters(t *testing.T) {
-	for _, in := range []struct {
-		name string
-		run  func(*testing.T, locktest.Subject, func(*locktest.World))
-	}{{"fake", locktest.InBubble}, {"real", locktest.OnReal}} {
-		t.Run(in.name, func(t *testing.T) {
-			for _, x := range tests {
-				t.Run(x.name, func(t *testing.T) {
-					in.run(t, subjects()[writer], func(w *locktest.World) {
-						x.run(world{w})
-						if !w.Failed() {
-							w.NothingLeft()
-						}
-					})
+	harness.Both(t, func(t *testing.T, in harness.Maker) {
+		for _, x := range tests {
+			t.Run(x.name, func(t *testing.T) {
+				in(t, func(in *harness.World) {
+					w := world{locktest.In(in, writer)}
+					x.run(w)
+					if !w.Failed() {
+						w.NothingLeft()
+					}
 				})
-			}
-		})
-	}
+			})
+		}
+	})
 }

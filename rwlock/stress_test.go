@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -16,10 +17,10 @@ import (
 // have had it, each gets its share, and the writer is alone. (R44.)
 func TestProgress(t *testing.T) {
 	long := 5 * time.Second
-	if locktest.Stress {
+	if harness.Stress {
 		long = 30 * time.Second
 	}
-	locktest.OnReal(t, subjects()[writer], func(w *locktest.World) { progress(w, long) })
+	locktest.OnReal(t, writer, func(w *locktest.World) { progress(w, long) })
 }
 
 func progress(w *locktest.World, long time.Duration) {

@@ -2,6 +2,7 @@ package rwlock_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -18,15 +20,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(locktest.Main(m)) }
 
 var bg = context.Background()
 
-// A crowd is all who contend in one test, by directory. It makes readers and
-// writers of them such that no two can hold together, which is what the scenarios
-// of locktest ask for.
+// A crowd is all who contend in one World. It makes readers and writers of them such
+// that no two can hold together, which is what the scenarios of locktest ask for.
 type crowd struct {
 	// writes says what the next is, if reads and writers are those who are there.
 	writes func(there []one) bool
 
 	mu    sync.Mutex
-	there map[string][]one
+	there []one
 }
 
 type one struct {
@@ -38,13 +39,8 @@ type one struct {
 func (x *crowd) acquire(ctx context.Context, c *coord.Client, dir string, try bool) *coord.Hold {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var there []one
-	for _, o := range x.there[dir] {
-		if o.h.Err() == nil {
-			there = append(there, o)
-		}
-	}
-	o := one{m: rwlock.New(c, dir), writes: x.writes(there)}
+	x.there = slices.DeleteFunc(x.there, func(o one) bool { return o.h.Err() != nil })
+	o := one{m: rwlock.New(c, dir), writes: x.writes(x.there)}
 	switch {
 	case o.writes && try:
 		o.h = o.m.TryAcquireWrite(ctx)
@@ -55,33 +51,29 @@ func (x *crowd) acquire(ctx context.Context, c *coord.Client, dir string, try bo
 	default:
 		o.h = o.m.AcquireRead(ctx)
 	}
-	x.there[dir] = append(there, o)
+	x.there = append(x.there, o)
 	return o.h
 }
 
 // downgrade makes a reader of a holder.
 func (x *crowd) downgrade(h *coord.Hold) error {
 	x.mu.Lock()
-	var m *rwlock.RWMutex
-	for _, there := range x.there {
-		for _, o := range there {
-			if o.h == h {
-				m = o.m
-			}
-		}
-	}
-	x.mu.Unlock()
-	if m == nil {
+	i := slices.IndexFunc(x.there, func(o one) bool { return o.h == h })
+	if i < 0 {
+		x.mu.Unlock()
 		return h.Err()
 	}
+	m := x.there[i].m
+	x.mu.Unlock()
 	return m.Downgrade(bg, h)
 }
 
-// subjects are the kinds of holders and waiters, made anew for each test.
-func subjects() []locktest.Subject {
-	subject := func(name string, writes func(there []one) bool) (locktest.Subject, *crowd) {
-		x := &crowd{writes: writes, there: make(map[string][]one)}
-		return locktest.Subject{
+// subject is a kind of holders and waiters. With downgrade each holder becomes a reader
+// at once.
+func subject(name string, downgrade bool, writes func(there []one) bool) locktest.Subject {
+	return locktest.Subject{Name: name, New: func() locktest.Subject {
+		x := &crowd{writes: writes}
+		s := locktest.Subject{
 			Name: name,
 			Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
 				return x.acquire(ctx, c, dir, false)
@@ -89,27 +81,29 @@ func subjects() []locktest.Subject {
 			Try: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
 				return x.acquire(ctx, c, dir, true)
 			},
-		}, x
-	}
-	always := func([]one) bool { return true }
-	writer, _ := subject("writers", always)
-	reader, _ := subject("a reader, and writers behind it", func(there []one) bool { return len(there) > 0 })
-	behind, _ := subject("a writer, and a reader behind it", func(there []one) bool {
-		return len(there) == 0 || !there[len(there)-1].writes
-	})
-	downgraded, x := subject("a downgraded reader, and writers behind it", always)
-	downgraded.Then = x.downgrade
-	return []locktest.Subject{writer, reader, behind, downgraded}
+		}
+		if downgrade {
+			s.AfterGrant = x.downgrade
+		}
+		return s
+	}}
 }
 
-const (
-	writer     = 0
-	behind     = 2
-	downgraded = 3
+func always([]one) bool { return true }
+
+var (
+	writer = subject("writers", false, always)
+	reader = subject("a reader, and writers behind it", false, func(there []one) bool { return len(there) > 0 })
+	behind = subject("a writer, and a reader behind it", false, func(there []one) bool {
+		return len(there) == 0 || !there[len(there)-1].writes
+	})
+	downgraded = subject("a downgraded reader, and writers behind it", true, always)
+
+	subjects = []locktest.Subject{writer, reader, behind, downgraded}
 )
 
 func TestScenarios(t *testing.T) {
-	for _, s := range subjects() {
+	for _, s := range subjects {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel() // some wait for the end of sessions
 			locktest.Scenarios(t, s)
@@ -120,34 +114,32 @@ func TestScenarios(t *testing.T) {
 func TestFaults(t *testing.T) {
 	// What meets the faults comes second: of these a reader, and a writer that is
 	// downgraded.
-	all := subjects()
-	t.Run(all[behind].Name, func(t *testing.T) { locktest.Faults(t, all[behind]) })
-	t.Run(all[downgraded].Name, func(t *testing.T) { locktest.Faults(t, all[downgraded], downgrades...) })
+	t.Run(behind.Name, func(t *testing.T) { locktest.Faults(t, behind) })
+	t.Run(downgraded.Name, func(t *testing.T) { locktest.Faults(t, downgraded, downgrades...) })
 }
 
-func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, subjects()[downgraded]) }
+func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, downgraded) }
 
 func TestIsolatedLeader(t *testing.T) {
-	all := subjects()
-	locktest.IsolatedLeader(t, []ensemble.Isolation{ensemble.Reset}, all[writer], all[downgraded])
+	locktest.IsolatedLeader(t, []ensemble.Isolation{ensemble.Reset}, writer, downgraded)
 }
 
 func TestIsolatedPhases(t *testing.T) {
-	for _, s := range subjects() {
+	for _, s := range subjects {
 		t.Run(s.Name, func(t *testing.T) { locktest.IsolatedPhases(t, s) })
 	}
 }
 
 func TestNoFalseLoss(t *testing.T) {
-	if !locktest.Stress {
+	if !harness.Stress {
 		t.Skip("a matter of the session, which the mutex is tested for: make stress runs it")
 	}
-	locktest.NoFalseLoss(t, subjects()[downgraded])
+	locktest.NoFalseLoss(t, downgraded)
 }
 
 func TestLimits(t *testing.T) {
-	s := subjects()[writer]
-	if !locktest.Stress {
+	s := writer
+	if !harness.Stress {
 		s.Cycles = 2500
 	}
 	locktest.Limits(t, s)
@@ -158,26 +150,26 @@ func TestLimits(t *testing.T) {
 // the subject.
 var downgrades = []locktest.Plot{
 	{Name: "is released while it downgrades", Run: downgrading(func(w *locktest.World, c *locktest.Client, h *coord.Hold) {
-		must(w, h.Release(bg))
+		w.Must(h.Release(bg))
 	})},
 	{Name: "closes while it downgrades", Run: downgrading(func(w *locktest.World, c *locktest.Client, h *coord.Hold) {
-		must(w, c.Close())
+		w.Must(c.Close())
 	})},
 	{Name: "has no time for its downgrade", Run: func(w *locktest.World, c *locktest.Client, other *coord.Hold) []*coord.Hold {
-		must(w, other.Release(bg))
+		w.Must(other.Release(bg))
 		m := rwlock.New(c.Client, w.Dir)
 		h := m.AcquireWrite(bg)
-		if w.Settled(h) == nil {
+		if w.Outcome(h) == nil {
 			ctx, cancel := context.WithCancel(bg)
 			cancel()
 			_ = m.Downgrade(ctx, h)
 			if err := m.Downgrade(bg, h); err == nil && h.Err() == nil {
 				beside := rwlock.New(c.Client, w.Dir).AcquireRead(bg)
-				if w.Settled(beside) == nil {
-					must(w, beside.Release(bg))
+				if w.Outcome(beside) == nil {
+					w.Must(beside.Release(bg))
 				}
 			}
-			must(w, h.Release(bg))
+			w.Must(h.Release(bg))
 		}
 		return []*coord.Hold{h}
 	}},
@@ -186,10 +178,10 @@ var downgrades = []locktest.Plot{
 // downgrading is a plot in which meanwhile is done while a downgrade is under way.
 func downgrading(meanwhile func(*locktest.World, *locktest.Client, *coord.Hold)) func(*locktest.World, *locktest.Client, *coord.Hold) []*coord.Hold {
 	return func(w *locktest.World, c *locktest.Client, other *coord.Hold) []*coord.Hold {
-		must(w, other.Release(bg))
+		w.Must(other.Release(bg))
 		m := rwlock.New(c.Client, w.Dir)
 		h := m.AcquireWrite(bg)
-		if w.Settled(h) == nil {
+		if w.Outcome(h) == nil {
 			back := make(chan error, 1)
 			go func() { back <- m.Downgrade(bg, h) }()
 			time.Sleep(time.Microsecond) // of the bubble: the request is under way
@@ -197,13 +189,5 @@ func downgrading(meanwhile func(*locktest.World, *locktest.Client, *coord.Hold))
 			<-back
 		}
 		return []*coord.Hold{h}
-	}
-}
-
-// must ends the test if there is an error.
-func must(w *locktest.World, err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
@@ -61,9 +59,9 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 			acquired, over, stop = nil, nil, ctx.Done()
 			c.story.acquired(c.name, hold.Token())
 			working.Go(func() { c.work(hold.Context(ctx), hold) })
-		case line := <-queue.Updates():
+		case q := <-queue.Updates():
 			was := behind
-			behind = before(line, c.name)
+			behind = before(q.Contenders, c.name)
 			if acquired != nil && behind != "" && behind != was {
 				c.say(waits, "behind %s", behind)
 			}
@@ -94,8 +92,8 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 			}
 			return hold
 		case <-hold.Lost():
-			c.say(lost, "%v", hold.Err())
-			working.Wait() // its context has ended
+			c.say(lost, "%v", errors.Unwrap(hold.Err())) // we know of which lock
+			working.Wait()                               // its context has ended
 			return hold
 		}
 	}
@@ -109,7 +107,7 @@ func setting(c *coord.Client) *config.Value[int] {
 }
 
 // before returns the label of the contender before name, or "".
-func before(line []lock.Contender, name string) string {
+func before(line []coord.Contender, name string) string {
 	for i, who := range line {
 		if who.Label == name && i > 0 {
 			return line[i-1].Label
@@ -145,14 +143,14 @@ func (c *contender) write(ctx context.Context, hold *coord.Hold) error {
 }
 
 // writeReport writes to the report. The guard and the write are one transaction,
-// which fails with zk.ErrNoNode if someone else may have the lock. So it does no
+// which fails with coord.ErrNotHeld if someone else may have the lock. So it does no
 // harm to send it again when an answer was lost, as Retry does.
 func (c *contender) writeReport(ctx context.Context, hold *coord.Hold) error {
-	set := &zk.SetDataRequest{Path: c.client.FullPath(report), Data: []byte(c.name), Version: -1}
-	_, err := coord.Retry(ctx, c.client.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-		return conn.Multi(hold.Guard(), set)
+	session := c.client.Session()
+	return session.Retry(ctx, func() error {
+		_, err := session.Multi(ctx, hold.Guard(), coord.OpSet(report, []byte(c.name), -1))
+		return err
 	})
-	return err
 }
 
 // A store stands for a system outside of ZooKeeper, which no guard can reach. It
@@ -169,7 +167,7 @@ func (s *store) put(token coord.Token, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if token < s.greatest {
-		return fmt.Errorf("%w: %d comes after %d", errStale, token, s.greatest)
+		return fmt.Errorf("%w, %d after %d", errStale, token, s.greatest)
 	}
 	s.greatest, s.text = token, text
 	return nil

@@ -26,7 +26,7 @@ func (s *script) play(ctx context.Context) error {
 		title string
 		play  func()
 	}{{
-		"1. All announce themselves. fay, who watches, sees them come.",
+		"1. All five announce themselves. fay, who watches, sees them come.",
 		func() {
 			for _, who := range s.cast {
 				who.announce(ctx)
@@ -34,7 +34,7 @@ func (s *script) play(ctx context.Context) error {
 			}
 		},
 	}, {
-		"2. A free lock is had at once. The others queue, each behind one other.",
+		"2. A free lock is acquired at once. The others queue, each behind one other.",
 		func() {
 			adas = s.start(ctx, ada)
 			await(ada, writes, "ada to have the lock")
@@ -92,14 +92,15 @@ func (s *script) play(ctx context.Context) error {
 		},
 	}, {
 		"7. A partition: from now on nothing reaches ben, and nothing comes from him.\n" +
-			"   He must be told LOST before anyone else can have the lock. And eve is killed.",
+			"   He must be told LOST before anyone else can have the lock. And eve's\n" +
+			"   program is killed.",
 		func() {
 			ben.doomed.Store(true)
 			s.kill(eve)
 			heal = ben.line.Stall(coordtest.Both)
 			await(ben, suspended, "ben to notice the silence")
 			await(ben, lost, "the end of ben's lease")
-			await(dan, acquired, fmt.Sprintf("the server to give up ben's session, %v after its last word or later", s.site.timeout))
+			await(dan, acquired, fmt.Sprintf("the server to end ben's session, after %v or more", s.site.timeout))
 			await(dan, writes, "dan to work")
 			seen(ben, false, "fay to see that ben is gone, with his session")
 			seen(eve, false, "fay to see that eve is gone, with her session")
@@ -116,7 +117,7 @@ func (s *script) play(ctx context.Context) error {
 			seen(ben, true, "fay to see that ben is back")
 		},
 	}, {
-		"9. What is lost is over. ben asks anew, and waits for his turn.",
+		"9. A lost hold stays lost. ben asks again, and waits for his turn.",
 		func() {
 			bens = s.start(ctx, ben)
 			await(ben, waits, "ben to be in the queue")
@@ -128,8 +129,8 @@ func (s *script) play(ctx context.Context) error {
 			await(ben, releases, "ben to stop his work")
 		},
 	}, {
-		"10. A lock that can be shared. ada and ben read together; cleo, who wants to\n" +
-			"   write, waits for both, and dan, who wants to read and came later, for cleo.",
+		"10. A lock for readers and writers. ada and ben read together. cleo wants to\n" +
+			"   write and waits for both; dan wants to read, came later, and waits for cleo.",
 		func() {
 			cleo.announce(ctx)
 			seen(cleo, true, "fay to see that cleo is back")
@@ -148,8 +149,8 @@ func (s *script) play(ctx context.Context) error {
 			await(cleo, writing, "cleo's turn")
 		},
 	}, {
-		"11. cleo has written, and goes on as a reader, with nobody in between who\n" +
-			"   writes. dan reads with her; ada, who wants to write, waits for both.",
+		"11. cleo has written, and becomes a reader: nobody writes in between. dan reads\n" +
+			"   with her; ada wants to write, and waits for both.",
 		func() {
 			adas = s.share(ctx, ada, wish{make(chan struct{})})
 			await(ada, waits, "ada to be in the queue")
@@ -184,7 +185,7 @@ func (s *script) pass(ctx context.Context, d time.Duration) {
 	}
 }
 
-// insist has c write on the strength of a hold that it has lost.
+// insist writes to both things that the lock guards with a hold that c has lost.
 func (s *script) insist(ctx context.Context, c *contender, hold *coord.Hold) {
 	err := c.writeReport(ctx, hold)
 	if !errors.Is(err, zk.ErrNoNode) {
@@ -201,5 +202,5 @@ func (s *script) insist(ctx context.Context, c *contender, hold *coord.Hold) {
 		s.story.fail(fmt.Errorf("the stale write of %s to the store was not refused: %v", c.name, err))
 		return
 	}
-	c.say(refused, "by a store outside of ZooKeeper: %v", err)
+	c.say(refused, "by a store outside ZooKeeper: %v", err)
 }

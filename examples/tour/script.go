@@ -33,7 +33,7 @@ type tour struct {
 
 // run tells the story, and returns what went wrong.
 func (t *tour) run(ctx context.Context) (err error) {
-	fmt.Fprintf(t.out, "Four contenders, each with its own session, queue for one lock. eve is only\nthere, and fay watches who is.\nServer: %s\n", t.where)
+	fmt.Fprintf(t.out, "Four contenders, each with its own session, queue for one lock. eve is only a\nmember of their group, and fay watches the group. A token is the number of the\ntransaction that made the holder's znode: each is greater than those before.\nServer: %s\n", t.where)
 	site, err := t.build(ctx)
 	if err != nil {
 		return err

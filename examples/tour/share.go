@@ -43,9 +43,9 @@ func (c *contender) share(ctx context.Context, w wish) *coord.Hold {
 		case <-acquired:
 			acquired, over, lower, stop = nil, nil, w.lower, ctx.Done()
 			c.story.enter(c.name, w.writes(), hold.Token())
-		case line := <-queue.Updates():
+		case q := <-queue.Updates():
 			was := behind
-			behind = blocker(line, c.name)
+			behind = blocker(q.Contenders, c.name)
 			if acquired != nil && behind != "" && behind != was {
 				c.say(waits, "behind %s", behind)
 			}
@@ -73,7 +73,7 @@ func (c *contender) share(ctx context.Context, w wish) *coord.Hold {
 }
 
 // blocker returns the label of the one for which name waits, or "".
-func blocker(line []rwlock.Contender, name string) string {
+func blocker(line []coord.Contender, name string) string {
 	for i, who := range line {
 		if who.Label != name {
 			continue

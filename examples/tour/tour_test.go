@@ -74,7 +74,7 @@ func check(t *testing.T, out string) {
 		`cleo  waits +behind ben\n`,
 		`dan   waits +behind cleo\n`,
 		`dan   READING +token \d+, together with cleo\n`,
-		`\.\.\. waiting for the server to give up ben's session`,
+		`\.\.\. waiting for the server to end ben's session`,
 		`dan   sets +/pace to 200 ms\n`,
 		`ben   adjusts +to a piece of work each 200ms, in the same select\n`,
 		`fay   sees +ada ben cleo dan eve\n`,
@@ -86,6 +86,11 @@ func check(t *testing.T, out string) {
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("not told: %s", want)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if len(line) > 80 { // with the newline
+			t.Errorf("too wide for a terminal: %s", line)
 		}
 	}
 	if t.Failed() {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -62,7 +62,7 @@ func newContest(t *testing.T) *contest {
 		passed: make(map[string]int),
 	}
 	x.server = x.node.Addr()
-	if locktest.Stress {
+	if harness.Stress {
 		x.rounds = 2000
 	}
 	x.ctx, x.fail = context.WithCancel(context.Background())
@@ -238,7 +238,7 @@ func (x *contest) theirs(p *process, whats ...string) {
 func (x *contest) finish() {
 	x.Helper()
 	bound := patience
-	if locktest.Stress {
+	if harness.Stress {
 		bound *= 10
 	}
 	began := time.Now()

@@ -18,91 +18,91 @@ var broken = []scenario{
 		ha := w.Held(a)
 		hb := w.Queued(bg, b, 2)
 		for range 5 {
-			up := drop(w, a)
+			up := w.Down(a)
 			up()
-			must(w, ha.Err())
+			w.Must(ha.Err())
 		}
-		open(w, "lost", ha.Lost())
-		open(w, "acquired", hb.Acquired())
-		must(w, ha.Release(bg))
+		w.IsOpen("lost", ha.Lost())
+		w.IsOpen("acquired", hb.Acquired())
+		w.Must(ha.Release(bg))
 		w.Grant(hb)
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"a waiter goes on after a reset (R45, R52, R56)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.Queued(bg, b, 2)
-		drop(w, b)()
-		must(w, ha.Release(bg))
+		w.Down(b)()
+		w.Must(ha.Release(bg))
 		w.Grant(hb)
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"a waiter whose predecessor goes while it is cut off gets the lock when it is back (R45, R11)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.Queued(bg, b, 2)
-		up := drop(w, b)
-		must(w, ha.Release(bg))
-		open(w, "acquired", hb.Acquired())
+		up := w.Down(b)
+		w.Must(ha.Release(bg))
+		w.IsOpen("acquired", hb.Acquired())
 		up()
 		w.Grant(hb)
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"a waiter whose node goes together with its predecessor while it is cut off is not granted (R20, R1)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.Queued(bg, b, 2)
-		up := drop(w, b)
+		up := w.Down(b)
 		mine := w.Children()[1]
-		must(w, w.Op().Delete(w.Dir+"/"+mine, -1))
-		must(w, ha.Release(bg))
+		w.Must(w.Op().Delete(w.Dir+"/"+mine, -1))
+		w.Must(ha.Release(bg))
 		up()
-		wants(w, w.Settled(hb), coord.ErrDeleted)
-		open(w, "acquired", hb.Acquired())
+		w.Wants(w.Outcome(hb), coord.ErrDeleted)
+		w.IsOpen("acquired", hb.Acquired())
 	}},
 	{"a waiter that gives up while cut off is gone when it is back, before it queues again (R8, R43)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		ctx, cancel := context.WithCancel(bg)
 		hb := w.Queued(ctx, b, 2)
-		up := drop(w, b)
+		up := w.Down(b)
 		began := time.Now()
 		cancel()
-		wants(w, hb.Wait(), context.Canceled)
-		if d := time.Since(began); d > w.bound(100*time.Millisecond) { // R61
+		w.Wants(hb.Wait(), context.Canceled)
+		if d := time.Since(began); d > w.Bound(100*time.Millisecond) { // R61
 			w.Errorf("wait took %v", d)
 		}
-		open(w, "done", hb.Done())
+		w.IsOpen("done", hb.Done())
 		up()
 		w.Wait("done", hb.Done())
 		if n := len(w.Children()); n != 1 {
 			w.Errorf("%d children after the waiter is done", n)
 		}
-		must(w, ha.Release(bg))
+		w.Must(ha.Release(bg))
 	}},
 	{"a release while cut off goes on in the background, and ctx bounds only the wait for it (R7, R61)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.Queued(bg, b, 2)
-		up := drop(w, a)
+		up := w.Down(a)
 		cause := errors.New("in a hurry")
 		ctx, cancel := context.WithTimeoutCause(bg, 20*time.Millisecond, cause)
 		defer cancel()
 		began := time.Now()
-		wants(w, ha.Release(ctx), cause)
-		if d := time.Since(began); d > w.bound(120*time.Millisecond) {
+		w.Wants(ha.Release(ctx), cause)
+		if d := time.Since(began); d > w.Bound(120*time.Millisecond) {
 			w.Errorf("release took %v", d)
 		}
-		wants(w, ha.Err(), coord.ErrReleased)
-		open(w, "acquired", hb.Acquired())
+		w.Wants(ha.Err(), coord.ErrReleased)
+		w.IsOpen("acquired", hb.Acquired())
 		up()
 		w.Grant(hb)
-		must(w, ha.Release(bg))
-		must(w, hb.Release(bg))
+		w.Must(ha.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
 	{"a lost create that was carried out is found, and one that was not is made again (R4, R60)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
-		must(w, w.Held(b).Release(bg)) // so that the directory is there
+		w.Must(w.Held(b).Release(bg)) // so that the directory is there
 		for _, lost := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 			met := false
 			a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -116,13 +116,13 @@ var broken = []scenario{
 			if n := len(w.Children()); n != 1 {
 				w.Errorf("%d children", n)
 			}
-			must(w, h.Release(bg))
+			w.Must(h.Release(bg))
 		}
 		a.Link.OnFrame(nil)
 	}},
 	{"a znode with our id that belongs to another session is not taken for ours (R1, R3, R18)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
-		must(w, w.Held(b).Release(bg))
+		w.Must(w.Held(b).Release(bg))
 		heal := make(chan func(), 1)
 		met := false
 		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -134,16 +134,16 @@ var broken = []scenario{
 			return coordtest.Pass
 		})
 		h := w.Acquire(bg, a.Client, w.Dir)
-		await(w, a, coord.Suspended)
+		w.Await(a.Client, coord.Suspended)
 		// Somebody puts a znode of the same name in the place of ours.
 		node := w.Dir + "/" + w.Children()[0]
-		must(w, w.Op().Delete(node, -1))
+		w.Must(w.Op().Delete(node, -1))
 		_, err := w.Op().Create(node, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-		must(w, err)
+		w.Must(err)
 		(<-heal)()
-		wants(w, w.Settled(h), coord.ErrDeleted)
-		open(w, "acquired", h.Acquired())
-		must(w, w.Op().Delete(node, -1))
+		w.Wants(w.Outcome(h), coord.ErrDeleted)
+		w.IsOpen("acquired", h.Acquired())
+		w.Must(w.Op().Delete(node, -1))
 	}},
 	{"what is asked for while cut off does not happen in the next session (R91, R95)", func(w *World) {
 		a := w.Client(T)
@@ -164,10 +164,10 @@ var broken = []scenario{
 		if err := <-raw; err == nil || coord.Refused(err) {
 			w.Errorf("request of the old session: %v", err)
 		}
-		wants(w, w.Settled(late), coord.ErrExpired)
+		w.Wants(w.Outcome(late), coord.ErrExpired)
 		w.Wait("done", late.Done())
 		_, err := a.Await(bg)
-		must(w, err)
+		w.Must(err)
 		// The first session ends on the server too, with all that it has done.
 		w.Eventually("old znodes gone", func() bool { return len(w.Children()) == 0 })
 		if ok, _, err := w.Op().Exists(w.Dir + "-crossed"); ok || err != nil {
@@ -185,31 +185,11 @@ var broken = []scenario{
 			w.Error("granted before the holder was told")
 		}
 		w.Wait("lost", ha.Lost())
-		wants(w, ha.Err(), coord.ErrExpired)
+		w.Wants(ha.Err(), coord.ErrExpired)
 		if until := ha.Until(); time.Now().Before(until) {
 			w.Errorf("lost %v before Until", time.Until(until))
 		}
 		w.Grant(hb)
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 	}},
-}
-
-// drop cuts c off, waits until it knows, and returns what brings it back.
-func drop(w *World, c *Client) (up func()) {
-	w.Helper()
-	heal := c.Link.Cut()
-	await(w, c, coord.Suspended)
-	return func() {
-		w.Helper()
-		heal()
-		await(w, c, coord.Connected)
-	}
-}
-
-func await(w *World, c *Client, want coord.State) {
-	w.Helper()
-	w.Eventually(want.String(), func() bool {
-		state, _ := c.State()
-		return state == want
-	})
 }

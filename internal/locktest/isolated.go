@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // IsolatedLeader cuts the leader of three real servers off from the others and not
@@ -22,7 +23,7 @@ import (
 // Holders of all subjects meet each isolation together: those of hows, and all in the
 // long form.
 func IsolatedLeader(t *testing.T, hows []ensemble.Isolation, subjects ...Subject) {
-	if !Stress {
+	if !harness.Stress {
 		t.Parallel() // it mostly waits
 	}
 	e := ensemble.New(t, &ensemble.Options{
@@ -44,7 +45,7 @@ func IsolatedLeader(t *testing.T, hows []ensemble.Isolation, subjects ...Subject
 			}
 		})
 	}
-	if !Stress {
+	if !harness.Stress {
 		for _, how := range hows {
 			isolate(4*time.Second, how, false, 10)
 		}
@@ -65,7 +66,7 @@ func IsolatedLeader(t *testing.T, hows []ensemble.Isolation, subjects ...Subject
 // A row is what became of the holders of one subject in one isolation.
 type row struct {
 	name, subject string
-	margins       tally // of those who were told
+	margins       margins // of those who were told
 
 	mu        sync.Mutex
 	late      int           // told when the next had it already
@@ -91,21 +92,19 @@ type grant struct {
 
 // isolated isolates the leader of e once, with this many holders of each subject.
 func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Duration, how ensemble.Isolation, busy bool, each int) []*row {
-	root := &World{TB: t, real: e}
-	root.operator = root.Client(40 * time.Second).Client
+	root := harness.On(t, e)
 	old := e.Settled(t)
-	servers := append([]string{old.Addr()}, root.elsewhere(e, old)...)
-	b := root.Dial(servers[1:], &coord.Options{SessionTimeout: 40 * time.Second})
-	root.operator = b.Client
-	dir := fmt.Sprintf("/isolated-%d", time.Now().UnixNano())
+	servers := append([]string{old.Addr()}, root.Elsewhere(old)...)
+	b := root.Dial(servers[1:], &coord.Options{SessionTimeout: harness.Long})
+	root.SetOperator(b)
 	captives := make([][]*captive, len(subjects))
 	for i, s := range subjects {
 		for j := range each {
 			c := &captive{
-				w:     &World{TB: t, Subject: s, Dir: fmt.Sprintf("%s-%d/%d", dir, i, j), real: e, operator: b.Client},
+				w:     In(root.At(fmt.Sprintf("%s-%d/%d", root.Dir, i, j)), s),
 				alone: j%4 > 0,
 			}
-			c.a = root.at(servers, c.alone, T)
+			c.a = at(root, servers, c.alone, T)
 			captives[i] = append(captives[i], c)
 		}
 	}
@@ -117,14 +116,14 @@ func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Dur
 		}
 		<-time.After(T / 6 / time.Duration(each)) // each at another phase of the heartbeats
 	}
-	writer := root.Dial(servers[:1], &coord.Options{SessionTimeout: 40 * time.Second})
-	heal := root.isolate(e, old, how)
+	writer := root.Dial(servers[:1], &coord.Options{SessionTimeout: harness.Long})
+	heal := root.Isolate(old, how)
 	defer heal()
 	began := time.Now()
 	if busy {
 		go func() { // until its client is closed
 			_, _ = coord.Call(bg, writer.Session(), func(conn *zk.Conn) (string, error) {
-				return conn.Create(dir+"-stuck", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+				return conn.Create(root.Dir+"-stuck", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 			})
 		}()
 	}
@@ -133,11 +132,11 @@ func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Dur
 	for i, s := range subjects {
 		rows[i] = &row{subject: s.Name}
 		for _, c := range captives[i] {
-			c.w.TB = aside{t}
+			c.w = c.w.aside()
 			over.Go(func() {
 				o := c.outcome(old.Addr())
 				rows[i].add(o, began)
-				must(c.w, o.next.Release(bg))
+				c.w.Must(o.next.Release(bg))
 			})
 		}
 	}
@@ -145,12 +144,12 @@ func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Dur
 	heal()
 	for _, of := range captives {
 		for _, c := range of {
-			over.Go(func() { must(c.w, c.a.Close()) }) // all at once, as each takes its time
+			over.Go(func() { c.w.Must(c.a.Close()) }) // all at once, as each takes its time
 		}
 	}
 	over.Wait()
 	for _, r := range rows {
-		margins.merge(&r.margins)
+		measured.merge(&r.margins)
 		if r.late > 0 {
 			t.Errorf("%s: of %d holders %d were told after the next was granted, by up to %v", r.subject, each, r.late, -r.margins.least)
 		}
@@ -178,29 +177,22 @@ func (r *row) add(o outcome, began time.Time) {
 
 // at returns a client at the first of servers, which if alone is the only one that it
 // knows.
-func (w *World) at(servers []string, alone bool, T time.Duration) *Client {
+func at(w *harness.World, servers []string, alone bool, T time.Duration) *Client {
 	w.Helper()
 	first := servers[0]
 	if alone {
 		servers = servers[:1]
 	}
 	c := w.Dial(servers, &coord.Options{SessionTimeout: T})
-	for {
-		await(w, c, coord.Connected) // or there might be nothing to reset
-		at := c.Conn().Server()
-		if at == first {
-			return c
-		}
-		c.Link.Reset()
-		w.Eventually("another server", func() bool { return c.Conn().Server() != at })
-	}
+	w.MoveTo(c, first)
+	return c
 }
 
 // contend has b want the lock, and delivers it when b has it. If that fails the channel
 // is closed.
 func (w *World) contend(b *Client) <-chan grant {
 	next := make(chan grant, 1)
-	w = &World{TB: aside{w.TB}, Subject: w.Subject, Dir: w.Dir, real: w.real, Fake: w.Fake, operator: w.operator}
+	w = w.aside()
 	contend := w.Contend
 	if contend == nil {
 		contend = w.Acquire
@@ -246,7 +238,7 @@ func (c *captive) outcome(leader string) (o outcome) {
 			state, _ := c.a.State()
 			switch {
 			case o.next == nil && elsewhere && state == coord.Connected && c.ha.Err() == nil:
-				must(w, c.ha.Release(bg))
+				w.Must(c.ha.Release(bg))
 				got, ok := <-next
 				if !ok {
 					w.FailNow()
@@ -258,7 +250,7 @@ func (c *captive) outcome(leader string) (o outcome) {
 			}
 		}
 	}
-	wants(w, c.ha.Err(), coord.ErrExpired)
+	w.Wants(c.ha.Err(), coord.ErrExpired)
 	if o.next.Token() <= c.ha.Token() {
 		w.Errorf("token %d after %d", o.next.Token(), c.ha.Token())
 	}

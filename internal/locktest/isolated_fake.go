@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 const (
@@ -25,7 +26,7 @@ const tick = 2 * time.Second
 // server's ticks, and whatever the holder's program does meanwhile.
 func IsolatedPhases(t *testing.T, s Subject) {
 	terms := []time.Duration{4 * time.Second, 10 * time.Second}
-	if Stress {
+	if harness.Stress {
 		terms = append(terms, 6*time.Second)
 	}
 	for _, T := range terms {
@@ -36,7 +37,7 @@ func IsolatedPhases(t *testing.T, s Subject) {
 					name = fmt.Sprintf("T=%v, knows no other, %s", T, x.name)
 				}
 				span, phases := max(T/4, tick), 13
-				if Stress {
+				if harness.Stress {
 					phases = 49
 				}
 				if i > 0 {
@@ -111,7 +112,7 @@ func (x meanwhile) run(w *World, a *Client) (stop func()) {
 // isolatedAt isolates the leader, to which a holder is connected, when that has held
 // for phase, and notes in r what becomes of it.
 func (w *World) isolatedAt(r *row, phase, T time.Duration, alone bool, x meanwhile) {
-	a := w.at([]string{leaderAddr, othersAddr}, alone, T)
+	a := at(w.World, []string{leaderAddr, othersAddr}, alone, T)
 	b := w.Dial([]string{othersAddr}, &coord.Options{SessionTimeout: 40 * time.Second})
 	c := &captive{w: w, a: a, ha: w.Held(a), next: w.contend(b)}
 	time.Sleep(phase)
@@ -122,13 +123,13 @@ func (w *World) isolatedAt(r *row, phase, T time.Duration, alone bool, x meanwhi
 	defer heal() // before that, for those who wait for an answer
 	o := c.outcome(leaderAddr)
 	r.add(o, began)
-	must(w, o.next.Release(bg))
+	w.Must(o.next.Release(bg))
 	heal()
 	stop()
 	if !o.saved { // it can go on
 		w.Wait("done", c.ha.Done())
 		again := w.Acquire(bg, a.Client, w.Dir)
-		for errors.Is(w.Settled(again), coord.ErrExpired) {
+		for errors.Is(w.Outcome(again), coord.ErrExpired) {
 			// It was about to learn that yet another session is over.
 			again = w.Acquire(bg, a.Client, w.Dir)
 		}
@@ -136,6 +137,6 @@ func (w *World) isolatedAt(r *row, phase, T time.Duration, alone bool, x meanwhi
 		if again.Token() <= o.next.Token() {
 			w.Errorf("token %d after %d", again.Token(), o.next.Token())
 		}
-		must(w, again.Release(bg))
+		w.Must(again.Release(bg))
 	}
 }

@@ -20,7 +20,7 @@ func Leaderless(t *testing.T, s Subject) {
 		e := ensemble.New(t, &ensemble.Options{Nodes: 3}) // which takes no root
 		w := on(t, s, e)
 		n := e.Settled(t)
-		followers := w.elsewhere(e, n)
+		followers := w.Elsewhere(n)
 		a := w.Dial(followers[:1], &coord.Options{SessionTimeout: T})
 		b := w.Dial(followers[1:], &coord.Options{SessionTimeout: 40 * time.Second})
 		ha, hb := w.Held(a), w.Behind(b, 2)
@@ -32,62 +32,40 @@ func Leaderless(t *testing.T, s Subject) {
 			t.Errorf("granted %v before the holder was told", -margin)
 		}
 		t.Logf("margin %v", margin.Round(time.Millisecond))
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 	})
 	e := ensemble.New(t, &ensemble.Options{Nodes: 3, Namespaces: true})
 	for _, T := range []time.Duration{4 * time.Second, 10 * time.Second} {
 		t.Run(fmt.Sprintf("T=%v, a follower loses its leader, its clients know no other", T), func(t *testing.T) {
 			w := on(t, s, e)
 			e.Settled(t)
-			n := follower(t, e)
+			n := w.Follower()
 			a := w.Dial([]string{n.Addr()}, &coord.Options{SessionTimeout: T})
-			others := w.elsewhere(e, n)
-			w.operator = w.Dial(others, &coord.Options{}).Client
+			others := w.Elsewhere(n)
+			w.SetOperator(w.Dial(others, &coord.Options{}))
 			b := w.Dial(others, &coord.Options{SessionTimeout: T})
-			margin := w.partition(a, b, T, 0, func() func() { return w.isolate(e, n, ensemble.Silence) }, true)
+			margin := w.partition(a, b, T, 0, func() func() { return w.Isolate(n, ensemble.Silence) }, true)
 			t.Logf("margin %v", margin.Round(time.Millisecond))
 		})
 	}
 	t.Run("a follower loses its leader, its clients know others", func(t *testing.T) {
 		w := on(t, s, e)
 		e.Settled(t)
-		n := follower(t, e)
+		n := w.Follower()
 		a := w.Client(10 * time.Second)
-		for at := a.Conn().Server(); at != n.Addr(); at = a.Conn().Server() {
-			a.Link.Reset()
-			w.Eventually("another server", func() bool { return a.Conn().Server() != at })
-		}
-		await(w, a, coord.Connected)
-		w.operator = w.Dial(w.elsewhere(e, n), &coord.Options{}).Client
-		b := w.Dial(w.elsewhere(e, n), &coord.Options{})
+		w.MoveTo(a, n.Addr())
+		w.SetOperator(w.Dial(w.Elsewhere(n), &coord.Options{}))
+		b := w.Dial(w.Elsewhere(n), &coord.Options{})
 		ha, hb := w.Held(a), w.Behind(b, 2)
-		heal := w.isolate(e, n, ensemble.Silence)
+		heal := w.Isolate(n, ensemble.Silence)
 		defer heal()
 		w.Eventually("left for another server", func() bool { return ha.Err() != nil || a.Conn().Server() != n.Addr() })
-		await(w, a, coord.Connected)
+		w.Await(a.Client, coord.Connected)
 		w.Eventually("good for longer", func() bool { return ha.Err() != nil || time.Until(ha.Until()) > 5*time.Second })
-		must(w, ha.Err())
-		open(w, "acquired", hb.Acquired())
-		must(w, ha.Release(bg))
+		w.Must(ha.Err())
+		w.IsOpen("acquired", hb.Acquired())
+		w.Must(ha.Release(bg))
 		w.Grant(hb)
-		must(w, hb.Release(bg))
+		w.Must(hb.Release(bg))
 	})
-}
-
-// elsewhere returns the addresses of all servers of e but n.
-func (w *World) elsewhere(e *ensemble.Ensemble, n *ensemble.Node) (addrs []string) {
-	for _, other := range e.Nodes() {
-		if other != n {
-			addrs = append(addrs, other.Addr())
-		}
-	}
-	return addrs
-}
-
-// isolate cuts n off from the other servers of e.
-func (w *World) isolate(e *ensemble.Ensemble, n *ensemble.Node, how ensemble.Isolation) (heal func()) {
-	w.Helper()
-	heal, err := e.Isolate(n, how)
-	must(w, err)
-	return heal
 }

@@ -29,7 +29,7 @@ func Limits(t *testing.T, s Subject) {
 // ever.
 func crowd(w *World) {
 	a, b := w.Client(T), w.Client(T)
-	must(w, w.Held(a).Release(bg))
+	w.Must(w.Held(a).Release(bg))
 	const total, batch = 10_000, 500
 	name := func(i int) string { return fmt.Sprintf("%s/some-service-instance-with-a-long-name-%06d", w.Dir, i) }
 	each := func(op func(path string) any) {
@@ -39,15 +39,15 @@ func crowd(w *World) {
 				ops[j] = op(name(i + j))
 			}
 			_, err := w.Op().Multi(ops...)
-			must(w, err)
+			w.Must(err)
 		}
 	}
 	each(func(path string) any { return &zk.CreateRequest{Path: path, Acl: zk.WorldACL(zk.PermAll)} })
 	ha := w.Held(a)
 	hb := w.Behind(b, total+2)
-	must(w, ha.Release(bg))
+	w.Must(ha.Release(bg))
 	w.Grant(hb)
-	must(w, hb.Release(bg))
+	w.Must(hb.Release(bg))
 	each(func(path string) any { return &zk.DeleteRequest{Path: path, Version: -1} })
 }
 
@@ -55,28 +55,28 @@ func crowd(w *World) {
 // any more, and no one is granted. (R51, R67.)
 func exhausted(w *World) {
 	a, b := w.Client(T), w.Client(T)
-	must(w, w.Held(a).Release(bg))
-	must(w, w.Fake.SetSequence(w.Dir, 1<<31-3))
+	w.Must(w.Held(a).Release(bg))
+	w.Must(w.Fake.SetSequence(w.Dir, 1<<31-3))
 	// The last numbers that are good.
 	ha := w.Held(a)
 	hb := w.Queued(bg, b, 2)
-	must(w, ha.Release(bg))
+	w.Must(ha.Release(bg))
 	w.Grant(hb)
 	for range 2 {
 		for _, h := range []*coord.Hold{w.Acquire(bg, a.Client, w.Dir), w.Try(bg, a.Client, w.Dir)} {
-			wants(w, w.Settled(h), coord.ErrExhausted)
+			w.Wants(w.Outcome(h), coord.ErrExhausted)
 			w.Wait("done", h.Done())
-			open(w, "acquired", h.Acquired())
+			w.IsOpen("acquired", h.Acquired())
 		}
 	}
-	must(w, hb.Err())
-	must(w, hb.Release(bg))
-	wants(w, w.Settled(w.Acquire(bg, a.Client, w.Dir)), coord.ErrExhausted)
+	w.Must(hb.Err())
+	w.Must(hb.Release(bg))
+	w.Wants(w.Outcome(w.Acquire(bg, a.Client, w.Dir)), coord.ErrExhausted)
 	w.NothingLeft()
 	// The remedy that the error names: the directory is deleted, here by the
 	// server, and made anew.
 	w.Fake.Reap()
-	must(w, w.Held(a).Release(bg))
+	w.Must(w.Held(a).Release(bg))
 }
 
 // reaped: a container that the server removes while it is empty is made again.
@@ -88,7 +88,7 @@ func reaped(w *World) {
 			w.Fake.Reap() // somewhere in between
 		}
 		w.Grant(h)
-		must(w, h.Release(bg))
+		w.Must(h.Release(bg))
 		w.Fake.Reap()
 	}
 }
@@ -156,8 +156,8 @@ func cycles(w *World) {
 			}
 			return coordtest.Pass
 		})
-		drop(w, c)()
-		must(w, w.Held(c).Release(bg))
+		w.Down(c)()
+		w.Must(w.Held(c).Release(bg))
 	}
 	if told.Load() {
 		w.Error("the library has watches left")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,10 +13,8 @@ import (
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
-
-// Stress reports whether tests shall run their long form.
-var Stress = os.Getenv("ZKCOORD_STRESS") != ""
 
 // A cut is a way in which a holder loses touch with its server.
 type cut struct {
@@ -55,7 +52,7 @@ func deaf(w *World, a *Client) func() {
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		for _, p := range paths {
-			_ = w.operator.Session().MakeDir(ctx, p)
+			_ = w.Operator().Session().MakeDir(ctx, p)
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
@@ -77,63 +74,35 @@ func deaf(w *World, a *Client) func() {
 	}
 }
 
-// A tally collects the margins between the loss by one and the grant to another.
-type tally struct {
-	mu    sync.Mutex
-	least time.Duration
-	runs  int
-}
-
-func (y *tally) add(margin time.Duration) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if y.runs == 0 || margin < y.least {
-		y.least = margin
-	}
-	y.runs++
-}
-
-// merge adds what x, which is complete, has collected.
-func (y *tally) merge(x *tally) {
-	if x.runs == 0 {
-		return
-	}
-	y.add(x.least)
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.runs += x.runs - 1
-}
-
 // NoOverlap cuts holders off in every way, on real servers, and checks that each
 // is told before the next gets the lock, whether the cut heals before the
 // ensemble ends the session or after. (R2, R16, R21, R85.)
 func NoOverlap(t *testing.T, s Subject) {
 	runs := 2
-	if Stress {
+	if harness.Stress {
 		runs = 20
 	}
 	for _, T := range []time.Duration{4 * time.Second, 6 * time.Second} {
 		for _, late := range []bool{false, true} {
-			run := func(name string, f func(t *testing.T, y *tally)) {
+			run := func(name string, f func(t *testing.T, y *margins)) {
 				name = fmt.Sprintf("T=%v, %s, healed %s expiry", T, name, map[bool]string{false: "before", true: "after"}[late])
 				t.Run(name, func(t *testing.T) {
-					if !Stress {
+					if !harness.Stress {
 						t.Parallel() // they mostly wait
 					}
-					var y tally
+					var y margins
 					f(t, &y)
-					margins.merge(&y)
+					measured.merge(&y)
 					t.Logf("smallest margin of %d: %v", y.runs, y.least.Round(time.Millisecond))
 				})
 			}
 			for _, x := range cuts {
-				run(x.name, func(t *testing.T, y *tally) {
+				run(x.name, func(t *testing.T, y *margins) {
 					var wg sync.WaitGroup
 					for i := range runs {
 						w := on(t, s, ensemble.Shared(t))
-						w.Dir += fmt.Sprint("-", i)
 						a, b := w.Client(T), w.Client(T)
-						w.TB = aside{w.TB}
+						w = w.aside()
 						wg.Go(func() {
 							y.add(w.partition(a, b, T, i, func() func() { return x.make(w, a) }, late))
 						})
@@ -141,7 +110,7 @@ func NoOverlap(t *testing.T, s Subject) {
 					wg.Wait()
 				})
 			}
-			run("server frozen", func(t *testing.T, y *tally) { frozen(t, s, y, T, runs, late) })
+			run("server frozen", func(t *testing.T, y *margins) { frozen(t, s, y, T, runs, late) })
 		}
 	}
 }
@@ -168,12 +137,12 @@ func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal
 	if margin <= 0 {
 		w.Errorf("granted %v before the holder was told", -margin)
 	}
-	wants(w, ha.Err(), coord.ErrExpired)
-	must(w, hb.Release(bg))
+	w.Wants(ha.Err(), coord.ErrExpired)
+	w.Must(hb.Release(bg))
 	heal()
 	// The one that was cut off can go on.
 	again := w.Acquire(bg, a.Client, w.Dir)
-	for errors.Is(w.Settled(again), coord.ErrExpired) {
+	for errors.Is(w.Outcome(again), coord.ErrExpired) {
 		// Its only server, just thawed, may be too slow for one more session.
 		again = w.Acquire(bg, a.Client, w.Dir)
 	}
@@ -181,7 +150,7 @@ func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal
 	if again.Token() <= hb.Token() {
 		w.Errorf("token %d after %d", again.Token(), hb.Token())
 	}
-	must(w, again.Release(bg))
+	w.Must(again.Release(bg))
 	return margin
 }
 
@@ -191,8 +160,7 @@ func (w *World) follow(ch <-chan struct{}) <-chan time.Time {
 	at := make(chan time.Time, 1)
 	go func() {
 		defer close(at)
-		w := *w
-		w.TB = aside{w.TB}
+		w := w.aside()
 		w.Wait("news of a holder", ch)
 		at <- time.Now()
 	}()
@@ -201,28 +169,23 @@ func (w *World) follow(ch <-chan struct{}) <-chan time.Time {
 
 // frozen stops a follower, with holders who know no other server. The leader
 // ends their sessions, and contenders with other servers get the locks.
-func frozen(t *testing.T, s Subject, y *tally, T time.Duration, runs int, late bool) {
+func frozen(t *testing.T, s Subject, y *margins, T time.Duration, runs int, late bool) {
 	e := ensemble.New(t, &ensemble.Options{Nodes: 3})
+	root := harness.On(t, e)
 	for done := 0; done < runs; done += 10 {
-		ice := follower(t, e)
-		var others []string
-		for _, n := range e.Nodes() {
-			if n != ice {
-				others = append(others, n.Addr())
-			}
-		}
+		ice := root.Follower()
+		others := root.Elsewhere(ice)
+		root.SetOperator(root.Dial(others, &coord.Options{}))
 		cold, thaw := make(chan struct{}), make(chan struct{})
 		var ready, melted, over sync.WaitGroup
 		for i := range min(10, runs-done) {
-			w := on(t, s, e)
-			w.Dir += fmt.Sprint("-", i)
-			w.operator = w.Dial(others, &coord.Options{}).Client
+			w := In(root.At(fmt.Sprintf("%s-%d", root.Dir, done+i)), s)
 			a := w.Dial([]string{ice.Addr()}, &coord.Options{SessionTimeout: T})
 			b := w.Dial(others, &coord.Options{SessionTimeout: T})
 			ready.Add(1)
 			melted.Add(1)
 			arrive, leave := sync.OnceFunc(ready.Done), sync.OnceFunc(melted.Done)
-			w.TB = aside{w.TB}
+			w = w.aside()
 			over.Go(func() {
 				defer leave() // both also if it fails before
 				defer arrive()

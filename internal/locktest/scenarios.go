@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,12 +12,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
-
-// T is the session timeout of contenders: the least that servers commonly give.
-const T = 4 * time.Second
-
-var bg = context.Background()
 
 // A scenario says in its name what is guaranteed, and which requirements that
 // answers.
@@ -27,25 +24,25 @@ type scenario struct {
 
 // Scenarios runs the whole table for s, in both worlds.
 func Scenarios(t *testing.T, s Subject) {
-	for _, world := range []struct {
-		name string
-		in   func(*testing.T, Subject, func(*World))
-	}{{"fake", InBubble}, {"real", OnReal}} {
-		t.Run(world.name, func(t *testing.T) {
-			for _, table := range [][]scenario{basic, endings, broken} {
-				for _, sc := range table {
-					t.Run(sc.name, func(t *testing.T) {
-						world.in(t, s, func(w *World) {
-							sc.run(w)
-							if !w.Failed() {
-								w.NothingLeft()
-							}
-						})
-					})
-				}
-			}
-		})
-	}
+	Both(t, s, slices.Concat(basic, endings, broken))
+}
+
+// Both runs what is in table for s, in both worlds. As after every scenario, nothing
+// may be left.
+func Both(t *testing.T, s Subject, table []scenario) {
+	harness.Both(t, func(t *testing.T, in harness.Maker) {
+		for _, sc := range table {
+			t.Run(sc.name, func(t *testing.T) {
+				in(t, func(w *harness.World) {
+					world := In(w, s)
+					sc.run(world)
+					if !w.Failed() {
+						world.NothingLeft()
+					}
+				})
+			})
+		}
+	})
 }
 
 var basic = []scenario{
@@ -59,10 +56,10 @@ var basic = []scenario{
 			if h.Err() != nil || h.Token() == 0 || !h.Until().After(time.Now()) {
 				w.Errorf("hold %d: err %v, token %d, until %v", i, h.Err(), h.Token(), h.Until())
 			}
-			must(w, h.Release(bg))
-			open(w, "lost", h.Lost())
-			closed(w, "done", h.Done())
-			wants(w, h.Err(), coord.ErrReleased)
+			w.Must(h.Release(bg))
+			w.IsOpen("lost", h.Lost())
+			w.IsClosed("done", h.Done())
+			w.Wants(h.Err(), coord.ErrReleased)
 		}
 		if !(ha.Token() < hb.Token() && hb.Token() < hc.Token()) {
 			w.Errorf("tokens %d, %d, %d", ha.Token(), hb.Token(), hc.Token())
@@ -72,25 +69,25 @@ var basic = []scenario{
 		c := w.Client(T)
 		h1 := w.Held(c)
 		h2 := w.Behind(c, 2)
-		open(w, "second acquired", h2.Acquired())
-		wants(w, w.Settled(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
-		must(w, h1.Release(bg))
+		w.IsOpen("second acquired", h2.Acquired())
+		w.Wants(w.Outcome(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
+		w.Must(h1.Release(bg))
 		w.Grant(h2)
-		must(w, h2.Release(bg))
+		w.Must(h2.Release(bg))
 	}},
 	{"a try is decided by the place in the queue (R61, R50)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		h := w.Try(bg, a.Client, w.Dir)
 		w.Grant(h)
 		no := w.Try(bg, b.Client, w.Dir)
-		wants(w, w.Settled(no), coord.ErrLocked)
+		w.Wants(w.Outcome(no), coord.ErrLocked)
 		w.Wait("done", no.Done())
 		if n := len(w.Children()); n != 1 {
 			w.Errorf("%d children after a try that failed", n)
 		}
-		must(w, h.Release(bg))
+		w.Must(h.Release(bg))
 		w.Grant(w.Try(bg, b.Client, w.Dir))
-		must(w, b.Close())
+		w.Must(b.Close())
 	}},
 	{"early, double and concurrent release are harmless (R80, R7, R14)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
@@ -101,39 +98,39 @@ var basic = []scenario{
 			go func() { back <- hb.Release(bg) }()
 		}
 		for range cap(back) {
-			must(w, <-back)
+			w.Must(<-back)
 		}
-		wants(w, hb.Err(), coord.ErrReleased)
-		must(w, ha.Err())
-		must(w, ha.Release(bg))
-		must(w, ha.Release(bg))
+		w.Wants(hb.Err(), coord.ErrReleased)
+		w.Must(ha.Err())
+		w.Must(ha.Release(bg))
+		w.Must(ha.Release(bg))
 	}},
 	{"the guard lets writes pass only while the lock is held (R77)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		early := w.Held(a)
 		key := w.Dir + "-guarded"
 		_, err := w.Op().Create(key, nil, 0, zk.WorldACL(zk.PermAll))
-		must(w, err)
+		w.Must(err)
 		defer w.Op().Delete(key, -1)
 		write := func(c *Client, h *coord.Hold) error {
-			_, err := c.Conn().Multi(h.Guard(), &zk.SetDataRequest{Path: key, Version: -1})
+			_, err := c.Conn().Multi(harness.Guard(h), &zk.SetDataRequest{Path: key, Version: -1})
 			return err
 		}
 		late := w.Queued(bg, b, 2)
-		wants(w, write(b, late), zk.ErrNoNode)
-		must(w, write(a, early))
-		must(w, early.Release(bg))
-		wants(w, write(a, early), zk.ErrNoNode)
+		w.Wants(write(b, late), zk.ErrNoNode)
+		w.Must(write(a, early))
+		w.Must(early.Release(bg))
+		w.Wants(write(a, early), zk.ErrNoNode)
 		w.Grant(late)
-		must(w, write(b, late))
-		must(w, late.Release(bg))
+		w.Must(write(b, late))
+		w.Must(late.Release(bg))
 	}},
 	{"bad paths and finished contexts end the hold at once and leave nothing", func(w *World) {
 		c := w.Client(T)
 		for _, dir := range []string{"", "relative", "/", "/a/", "/a//b", "/a/../b", "/a\x00", "/\xff"} {
 			h := w.Acquire(bg, c.Client, dir)
-			err := w.Settled(h)
-			wants(w, err, coord.ErrInvalidPath)
+			err := w.Outcome(h)
+			w.Wants(err, coord.ErrInvalidPath)
 			w.Wait("done", h.Done())
 			if !strings.Contains(err.Error(), fmt.Sprintf("%q", dir)) || !strings.Contains(err.Error(), "acquire") {
 				w.Errorf("error %q does not name path and operation", err)
@@ -142,29 +139,29 @@ var basic = []scenario{
 		ctx, cancel := context.WithCancelCause(bg)
 		cause := errors.New("no longer needed")
 		cancel(cause)
-		wants(w, w.Settled(w.Acquire(ctx, c.Client, w.Dir)), cause)
+		w.Wants(w.Outcome(w.Acquire(ctx, c.Client, w.Dir)), cause)
 	}},
 	{"the work's context ends with the hold, and with the reason", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		h := w.Held(a)
 		work := h.Context(bg)
-		must(w, work.Err())
-		must(w, h.Release(bg))
+		w.Must(work.Err())
+		w.Must(h.Release(bg))
 		w.Wait("end of the work", work.Done())
-		wants(w, context.Cause(work), coord.ErrReleased)
+		w.Wants(context.Cause(work), coord.ErrReleased)
 		h = w.Held(b)
 		work = h.Context(bg)
 		w.Expire(b)
 		w.Wait("end of the work", work.Done())
-		wants(w, context.Cause(work), coord.ErrExpired)
-		wants(w, context.Cause(h.Context(bg)), coord.ErrExpired)
+		w.Wants(context.Cause(work), coord.ErrExpired)
+		w.Wants(context.Cause(h.Context(bg)), coord.ErrExpired)
 	}},
 	{"foreign children are ignored, those of other clients respected", func(w *World) {
 		c := w.Client(T)
-		must(w, w.Held(c).Release(bg))
+		w.Must(w.Held(c).Release(bg))
 		put := func(name string, flags int32) string {
 			path, err := w.Op().Create(w.Dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
-			must(w, err)
+			w.Must(err)
 			return path
 		}
 		const garbage = "_c_,_c_x,lock-,__lock__,-lock-12,x-lock-99999999999,lock-0000000000x,config,\u00fc"
@@ -177,50 +174,16 @@ var basic = []scenario{
 			"0123456789abcdef0123456789abcdef__lock__",      // kazoo
 		} {
 			node := put(foreign, zk.FlagEphemeral|zk.FlagSequence)
-			wants(w, w.Settled(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
+			w.Wants(w.Outcome(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
 			h := w.Acquire(bg, c.Client, w.Dir)
 			w.Eventually("in line", func() bool { return w.Watches() == 2 })
-			open(w, "acquired behind "+foreign, h.Acquired())
-			must(w, w.Op().Delete(node, -1))
+			w.IsOpen("acquired behind "+foreign, h.Acquired())
+			w.Must(w.Op().Delete(node, -1))
 			w.Grant(h)
-			must(w, h.Release(bg))
+			w.Must(h.Release(bg))
 		}
 		for name := range strings.SplitSeq(garbage, ",") {
-			must(w, w.Op().Delete(w.Dir+"/"+name, -1))
+			w.Must(w.Op().Delete(w.Dir+"/"+name, -1))
 		}
 	}},
-}
-
-// must ends the test if there is an error.
-func must(w *World, err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-// wants checks that err is target.
-func wants(w *World, err, target error) {
-	w.Helper()
-	if !errors.Is(err, target) {
-		w.Errorf("error %v, want %v", err, target)
-	}
-}
-
-func open(w *World, what string, ch <-chan struct{}) {
-	w.Helper()
-	select {
-	case <-ch:
-		w.Errorf("%s is closed", what)
-	default:
-	}
-}
-
-func closed(w *World, what string, ch <-chan struct{}) {
-	w.Helper()
-	select {
-	case <-ch:
-	default:
-		w.Errorf("%s is not closed", what)
-	}
 }

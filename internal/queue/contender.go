@@ -5,19 +5,19 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/async"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A Entry is what a contender asks for.
+// An Entry is what a contender enters the queue with.
 type Entry struct {
 	Op    string // for errors
 	Dir   string // the queue's directory
 	Label string // what the others see of the contender
+	Mode  Mode   // what it asks for
 	Try   bool   // leave rather than wait
-	mode  mode
 }
 
 // Revocation is what Curator writes into the znode of a holder that shall give
@@ -28,18 +28,18 @@ const Revocation = "__REVOKE__"
 // the label of the contender before it.
 const maxLabel = 1024
 
-// check reports what is wrong with w.
-func (w Entry) check() error {
-	switch err := coord.CheckPath(w.Dir); {
+// check reports what is wrong with e.
+func (e Entry) check() error {
+	switch err := zkpath.Check(e.Dir); {
 	case err != nil:
 		return err
-	case w.Dir == "/":
-		return fmt.Errorf("%w %q: a lock needs a directory of its own", coord.ErrInvalidPath, w.Dir)
+	case e.Dir == "/":
+		return fmt.Errorf("%w %q: a lock needs a directory of its own", coord.ErrInvalidPath, e.Dir)
 	}
-	return CheckLabel(w.Label)
+	return CheckLabel(e.Label)
 }
 
-// CheckLabel reports why label can not be what a contender shows.
+// CheckLabel reports why label cannot be what a contender shows.
 func CheckLabel(label string) error {
 	switch {
 	case len(label) > maxLabel:
@@ -51,40 +51,39 @@ func CheckLabel(label string) error {
 }
 
 // Enter takes a contender into the queue and returns at once. The Hold is held
-// when everyone is gone who was there before. ctx governs the waiting: when it
+// when all those before it that block it are gone. ctx bounds the waiting: if it
 // ends before, the contender leaves.
-func Enter(ctx context.Context, c *coord.Client, w Entry) *coord.Hold { return enter(ctx, c, w, nil) }
-
-// enter does what Enter says, and what those want who send to downgrades.
-func enter(ctx context.Context, c *coord.Client, w Entry, downgrades <-chan chan<- error) *coord.Hold {
-	return coord.NewHold(ctx, c, w.Op, w.Dir, func(k *coord.Keeper) error {
-		if err := w.check(); err != nil {
+func Enter(ctx context.Context, c *coord.Client, e Entry) *coord.Hold {
+	var downgrades chan chan<- error
+	if e.Mode == Write {
+		downgrades = make(chan chan<- error)
+	}
+	h := coord.NewHold(ctx, c, e.Op, e.Dir, func(k *coord.Keeper) error {
+		if err := e.check(); err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		sought, stop := context.WithCancelCause(ctx)
-		defer context.AfterFunc(k.Context(), func() { stop(coord.ErrReleased) })()
-		s, err := c.Await(sought)
-		stop(nil)
+		s, err := k.Await(ctx)
 		if err != nil {
 			return err
 		}
-		d := &driver{Entry: w, c: c, s: s, k: k, downgrades: downgrades}
+		d := &driver{Entry: e, c: c, s: s, k: k, downgrades: downgrades}
 		d.m = machine{
 			id:     newID(),
-			mode:   w.mode,
-			try:    w.Try,
+			mode:   e.Mode,
+			try:    e.Try,
 			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
 		}
-		defer Claim(c, w.Dir, d.m.id, k)()
+		defer NewStake(c, e.Dir, d.m.id, k)()
 		return d.run(ctx)
 	})
+	if downgrades != nil {
+		writer{e.Dir, downgrades}.register(c, h)
+	}
+	return h
 }
 
 // A driver feeds one machine with what happens, and does what it says. One
-// goroutine owns it, and it alone speaks for the Hold.
+// goroutine owns it, and it alone moves the Hold.
 type driver struct {
 	Entry
 	c *coord.Client
@@ -97,20 +96,21 @@ type driver struct {
 	ahead *watchedNode // the node that watch named
 
 	granted bool         // the Hold is held
-	proven  <-chan error // says that the session is proven, while the grant waits for that
+	renewed <-chan error // tells that the session has been renewed, while the grant waits for that
 
-	downgrades        <-chan chan<- error // of those who want a downgrade, and where to answer them
+	downgrades        <-chan chan<- error // requests for a downgrade: where to answer them
 	awaitingDowngrade []chan<- error      // the answers that are due when it is done
 }
 
-// run takes the contender through the queue, and returns the cause of the end.
-func (d *driver) run(sought context.Context) error {
+// run takes the contender through the queue, and returns the cause of the end. The
+// ctx bounds the waiting.
+func (d *driver) run(ctx context.Context) error {
 	defer func() {
 		d.self.end()
 		d.ahead.end()
 	}()
 	d.do(action{verb: create})
-	canceled, released := sought.Done(), d.k.Released()
+	canceled, released := ctx.Done(), d.k.Released()
 	for d.m.state != done {
 		var in input
 		select {
@@ -121,7 +121,7 @@ func (d *driver) run(sought context.Context) error {
 			continue
 		case snap := <-d.ahead.updates():
 			if !d.ahead.gone(snap) {
-				continue // something was written to it, or the link is down
+				continue // something was written to it, or the connection is down
 			}
 			in = input{kind: blockerGone}
 		case <-d.self.done():
@@ -129,32 +129,32 @@ func (d *driver) run(sought context.Context) error {
 			in = input{kind: quit, err: errors.Unwrap(d.self.Err())}
 		case <-d.ahead.done():
 			d.ahead.over = true
-			if !d.ahead.dir && errors.Is(d.ahead.Err(), zk.ErrNoAuth) {
+			if !d.ahead.inDir && errors.Is(d.ahead.Err(), coord.ErrNoAuth) {
 				d.ahead = d.watchDir(d.ahead.node)
 				continue
 			}
 			in = input{kind: quit, err: errors.Unwrap(d.ahead.Err())}
-		case back := <-d.downgrades:
-			if !d.requestDowngrade(back) {
+		case answer := <-d.downgrades:
+			if !d.requestDowngrade(answer) {
 				continue
 			}
 			in = input{kind: downgradeAsked}
-		case <-d.proven: // if it says that there can be no proof, the session is over
+		case <-d.renewed: // if in vain, the session is over
 			d.grant()
 			continue
 		case <-d.s.Done():
 			in = input{kind: expired} // step finds out why
 		case <-canceled:
 			canceled = nil
-			if !d.k.GiveUp(context.Cause(sought)) {
+			if !d.k.GiveUp(context.Cause(ctx)) {
 				continue
 			}
-			in = input{kind: quit, err: context.Cause(sought)}
+			in = input{kind: quit, err: context.Cause(ctx)}
 		case <-released:
 			released = nil
 			in = input{kind: quit, err: coord.ErrReleased}
 		}
-		// Of several things that are due the select takes any. What may grant the
+		// Of several cases that are ready the select takes any. What may grant the
 		// lock must come after what may forbid it.
 		select {
 		case snap := <-d.self.updates():
@@ -196,7 +196,7 @@ func (d *driver) step(in input) {
 	now := d.m.state
 	if was == downgrading && now != was {
 		d.self.end()
-		d.self = nil // may have had word of the former node, which was not heeded
+		d.self = nil // it may have had news of the former node, which were ignored
 	}
 	if d.self == nil && d.m.node != "" && now != done {
 		d.self = d.watch(d.m.node)
@@ -208,27 +208,25 @@ func (d *driver) step(in input) {
 	switch {
 	case was == now, now == downgrading:
 	case was == downgrading && now == held:
-		d.k.Moved(d.c.FullPath(d.Dir + "/" + d.m.node))
+		d.k.Renamed(d.path(d.m.node))
 	case now == held:
 		d.grant()
 	}
 	if d.m.cause != nil {
-		d.k.Quit(d.m.cause)
+		d.k.End(d.m.cause)
 	}
 }
 
-// grant tells the owner that it holds the lock, when the machine says so and the
-// session is proven. One that has waited for long without a request is not: the
-// event that freed the place is the word of one server.
+// grant tells the owner that it holds the lock, if the machine says so, as soon as
+// the session has been renewed. One that has waited for long without a request needs
+// that: the event that freed the place is the word of one server.
 func (d *driver) grant() {
-	if d.proven = nil; d.m.state != held || d.s.Err() != nil {
+	if d.renewed = nil; d.m.state != held || d.s.Err() != nil {
 		return
 	}
-	node := d.c.FullPath(d.Dir + "/" + d.m.node)
+	node := d.path(d.m.node)
 	if !d.s.Renewed() {
-		proven := make(chan error, 1) // so that the goroutine ends though the driver has gone on
-		d.c.Go(func(context.Context) { proven <- d.s.Renew(context.Background(), node) })
-		d.proven = proven
+		d.renewed = async.Go(d.c.Kit().Go, func(context.Context) error { return d.s.Renew(background, node) })
 		return
 	}
 	if err := d.k.Acquired(d.s, node, coord.Token(d.m.token)); err != nil {
@@ -238,26 +236,24 @@ func (d *driver) grant() {
 	d.granted = true
 }
 
-// do does o, on a goroutine of its own if it is a request.
-func (d *driver) do(o action) {
+// do carries out a, on a goroutine of its own if it is a request.
+func (d *driver) do(a action) {
 	var request func() input
-	switch o.verb {
+	switch a.verb {
 	case nothing:
 		return
 	case watch:
 		d.ahead.end()
-		d.ahead = d.watch(o.node)
+		d.ahead = d.watch(a.node)
 		return
 	case create:
 		request = d.create
 	case list:
-		request = func() input { return d.list(o.sync) }
+		request = func() input { return d.list(a.sync) }
 	case remove:
-		request = func() input { return d.remove(o.node) }
+		request = func() input { return d.remove(a.node) }
 	case replace:
-		request = func() input { return d.replace(o.node) }
+		request = func() input { return d.replace(a.node) }
 	}
-	reply := make(chan input, 1) // so that the goroutine ends though the driver has gone on
-	d.c.Go(func(context.Context) { reply <- request() })
-	d.reply = reply
+	d.reply = async.Go(d.c.Kit().Go, func(context.Context) input { return request() })
 }

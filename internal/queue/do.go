@@ -7,25 +7,67 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 )
 
-// Do waits until h is held, calls f, and releases h, also when f panics: see
+// A Work is what is done while something is held.
+type Work = func(ctx context.Context, token coord.Token) error
+
+// Do waits until h is held, calls f, and releases h, even if f panics: see
 // [lock.Mutex.Do].
 //
 // [lock.Mutex.Do]: https://pkg.go.dev/github.com/zkcoord/zkcoord/lock#Mutex.Do
-func Do(ctx context.Context, h *coord.Hold, f func(context.Context, coord.Token) error) (err error) {
+func Do(ctx context.Context, h *coord.Hold, f Work) error { return do(ctx, h, f).err() }
+
+// Run does what Do does with one Hold after the other, until one is not lost: see
+// [lock.Mutex.Run].
+//
+// [lock.Mutex.Run]: https://pkg.go.dev/github.com/zkcoord/zkcoord/lock#Mutex.Run
+func Run(ctx context.Context, acquire func(context.Context) *coord.Hold, f Work) error {
+	for {
+		o := do(ctx, acquire(ctx), f)
+		if !coord.IsLost(o.ended) || o.refused != nil {
+			return o.err()
+		}
+	}
+}
+
+// An outcome is what came of one Hold and the work under it.
+type outcome struct {
+	work    error // what f returned, if it was called
+	ended   error // why the Hold was not acquired, or ended before f returned
+	refused error // why its znode could not be removed
+}
+
+func do(ctx context.Context, h *coord.Hold, f Work) (o outcome) {
 	defer func() {
-		left := h.Release(ctx)
-		if ctx.Err() == nil { // else the release goes on without us
-			err = errors.Join(err, left)
+		if err := h.Release(ctx); ctx.Err() == nil { // else the release goes on without us
+			o.refused = err
 		}
 	}()
-	if err := h.Wait(); err != nil {
-		return err
+	if o.ended = h.Wait(); o.ended != nil {
+		return o
 	}
 	work, stop := context.WithCancel(h.Context(ctx))
 	defer stop()
-	err = f(work, h.Token())
-	if lost := h.Err(); lost != nil {
-		err = errors.Join(err, lost)
+	o.work = f(work, h.Token())
+	o.ended = h.Err()
+	return o
+}
+
+// err returns o as one error, in which the end of the Hold is found once.
+func (o outcome) err() error {
+	switch {
+	case errors.Is(o.work, o.ended):
+		o.ended = nil // or nil already
+	case o.ended != nil && o.work == context.Canceled:
+		o.work = nil // the error of the work's ctx, of which ended is the cause
 	}
-	return err
+	var all []error
+	for _, err := range []error{o.work, o.ended, o.refused} {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return errors.Join(all...)
 }

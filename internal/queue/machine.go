@@ -97,7 +97,7 @@ type causes struct {
 // in creating with action{verb: create} in flight.
 type machine struct {
 	id     string // identifies our node; chosen before the create, so that a lost answer can be made good
-	mode   mode   // of our node when created
+	mode   Mode   // of our node when created
 	try    bool   // leave rather than wait
 	causes causes
 
@@ -227,7 +227,7 @@ func (m *machine) decide(all []contender) action {
 	nearest := ahead[len(ahead)-1]
 	// A writer that goes may have become a reader in the same place. If that
 	// blocks us too, list again.
-	m.lastBlocker = len(ahead) == 1 && (nearest.mode != write || !blocks(read, me.mode))
+	m.lastBlocker = len(ahead) == 1 && (nearest.mode != Write || !blocks(Read, me.mode))
 	// Watching the nearest, and not the head, makes each release wake one.
 	m.state = waiting
 	return action{verb: watch, node: nearest.name}

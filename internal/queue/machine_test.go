@@ -61,10 +61,10 @@ func play(t *testing.T, trace string) string {
 		if args[0] == "start" {
 			m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: modelCauses}
 			if slices.Contains(args, "read") {
-				m.mode = read
+				m.mode = Read
 			}
 			if slices.Contains(args, "write") {
-				m.mode = write
+				m.mode = Write
 			}
 			do = action{verb: create}
 		} else {
@@ -142,17 +142,17 @@ func long(s string) string {
 	case !ok || err != nil:
 		return s // no contender
 	case who == "me":
-		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], lock), n)
+		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], Lock), n)
 	case who == "mr":
-		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], read), n)
+		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], Read), n)
 	case who == "mw":
-		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], write), n)
+		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], Write), n)
 	case who == "r":
-		return fmt.Sprintf("%s%010d", prefix(who, read), n)
+		return fmt.Sprintf("%s%010d", prefix(who, Read), n)
 	case who == "w":
-		return fmt.Sprintf("%s%010d", prefix(who, write), n)
+		return fmt.Sprintf("%s%010d", prefix(who, Write), n)
 	}
-	return fmt.Sprintf("%s%010d", prefix(who, lock), n)
+	return fmt.Sprintf("%s%010d", prefix(who, Lock), n)
 }
 
 func short(name string) string {

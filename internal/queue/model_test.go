@@ -172,7 +172,7 @@ func (w *world) enabled() []act {
 		can(live && !c.up, mend)
 		can(live && w.budget.cancel > 0, cancel)
 		can(c.m.state == held || c.m.state == revoked || c.m.state == downgrading && c.m.cause == nil, release)
-		can(c.m.state == held && c.mode() == write && w.budget.share > 0, downgrade)
+		can(c.m.state == held && c.mode() == Write && w.budget.share > 0, downgrade)
 		can(live && w.budget.expire > 0, expire)
 		can((c.over || c.m.state == done && c.orphan) && !c.ended, bury)
 	}

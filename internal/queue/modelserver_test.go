@@ -82,7 +82,7 @@ func (w *world) serve(i int8, c *client) input {
 }
 
 // mode says what c's node is as far as it knows.
-func (c *client) mode() mode {
+func (c *client) mode() Mode {
 	me, _ := parse(c.m.node)
 	return me.mode
 }

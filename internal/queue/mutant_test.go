@@ -177,22 +177,22 @@ var mutants = []struct {
 		return m.atHead()
 	}},
 	{"reads beside a writer who holds", rule{n: 2, kinds: "rw"}, func(m *machine, in input) action {
-		if in.kind == listed && m.mode == read {
-			in.names = slices.DeleteFunc(slices.Clone(in.names), func(name string) bool { return !Reads(name) })
+		if in.kind == listed && m.mode == Read {
+			in.names = slices.DeleteFunc(slices.Clone(in.names), func(name string) bool { return !reads(name) })
 		}
 		return m.step(in)
 	}},
 	{"reads though a writer waits before it", rule{n: 3, kinds: "rrw"}, func(m *machine, in input) action {
-		if in.kind == listed && m.mode == read && Reads(inOrder(in.names)[0].name) {
+		if in.kind == listed && m.mode == Read && reads(inOrder(in.names)[0].name) {
 			return m.atHead() // with the other readers
 		}
 		return m.step(in)
 	}},
 	{"waits for a writer behind it", rule{n: 3, kinds: "rrw"}, func(m *machine, in input) action {
 		do := m.step(in)
-		if in.kind == listed && m.mode == read && do.verb == nothing {
+		if in.kind == listed && m.mode == Read && do.verb == nothing {
 			for _, c := range inOrder(in.names) {
-				if c.mode == write {
+				if c.mode == Write {
 					m.state = waiting
 					return action{verb: watch, node: c.name}
 				}
@@ -201,7 +201,7 @@ var mutants = []struct {
 		return do
 	}},
 	{"waits for a reader though it reads", rule{n: 2, kinds: "rr"}, func(m *machine, in input) action {
-		if in.kind == listed && m.mode == read {
+		if in.kind == listed && m.mode == Read {
 			if first := inOrder(in.names)[0]; first.id != m.id {
 				m.state = waiting
 				return action{verb: watch, node: first.name}
@@ -210,8 +210,8 @@ var mutants = []struct {
 		return m.step(in)
 	}},
 	{"writes beside readers", rule{n: 2, kinds: "rw"}, func(m *machine, in input) action {
-		if in.kind == listed && m.mode == write {
-			in.names = slices.DeleteFunc(slices.Clone(in.names), Reads)
+		if in.kind == listed && m.mode == Write {
+			in.names = slices.DeleteFunc(slices.Clone(in.names), reads)
 		}
 		return m.step(in)
 	}},
@@ -269,7 +269,7 @@ var mutants = []struct {
 	}},
 	{"loses its place at a downgrade", rule{n: 2, kinds: "ww", budget: budget{share: 1}}, func(m *machine, in input) action {
 		if in.kind == downgradeAsked && m.state == held {
-			m.mode = read
+			m.mode = Read
 			m.state = held
 			return action{verb: create} // at the end of the queue
 		}
@@ -281,7 +281,7 @@ var mutants = []struct {
 			return action{verb: remove, node: m.node}
 		}
 		if in.kind == removed && m.state == downgrading {
-			m.state, m.mode, m.node = creating, read, ""
+			m.state, m.mode, m.node = creating, Read, ""
 			return action{verb: create}
 		}
 		return m.step(in)

@@ -9,39 +9,39 @@ import (
 	"strings"
 )
 
-// A mode says what a contender asks for.
-type mode uint8
+// A Mode says what a contender asks for.
+type Mode uint8
 
 const (
-	lock  mode = iota // to be alone; stays what it is until it leaves
-	write             // to be alone; may be replaced in place by a read of the same number
-	read              // to share with other readers
+	Lock  Mode = iota // to be alone; stays what it is until it leaves
+	Write             // to be alone; may be replaced in place by a read of the same number
+	Read              // to share with others that read
 )
 
 // blocks reports whether a contender must wait for one that is ahead of it. One
-// behind it is never waited for: two that waited for each other would wait for
-// ever.
-func blocks(ahead, me mode) bool { return ahead != read || me != read }
+// behind it is never waited for: two that waited for each other would wait
+// forever.
+func blocks(ahead, me Mode) bool { return ahead != Read || me != Read }
 
-// infixes are the texts that stand before the number in a contender's name, by
-// whoever made it. The first three are Curator's and ours, one for each kind
-// in its order; go-zookeeper has the first, kazoo the last two.
+// infixes are the texts before the number in a contender's name, by whoever made
+// it. The first three are Curator's and ours, one for each mode in its order;
+// go-zookeeper has the first, kazoo the last two.
 var infixes = []struct {
 	text string
-	mode mode
+	mode Mode
 }{
-	{"-lock-", lock},
-	{"-__WRIT__", write},
-	{"-__READ__", read},
-	{"__lock__", lock},
-	{"__rlock__", read},
+	{"-lock-", Lock},
+	{"-__WRIT__", Write},
+	{"-__READ__", Read},
+	{"__lock__", Lock},
+	{"__rlock__", Read},
 }
 
 // A contender is what a child's name tells of one place in the queue.
 type contender struct {
 	name   string
-	id     string // marks its maker; unique
-	mode   mode
+	id     string // of whoever made it; unique
+	mode   Mode
 	number int32 // the place: the lowest is the head
 }
 
@@ -55,26 +55,26 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// prefix returns the name under which contender id of kind k is created; the
+// prefix returns the name under which contender id of mode m is created; the
 // server appends the number.
-func prefix(id string, k mode) string { return "_c_" + id + infixes[k].text }
+func prefix(id string, m Mode) string { return "_c_" + id + infixes[m].text }
 
 // asRead returns the name of the read that takes the place of the write named.
 func asRead(name string) string {
 	c, _ := parse(name)
-	return fmt.Sprintf("%s%010d", prefix(c.id, read), c.number)
+	return fmt.Sprintf("%s%010d", prefix(c.id, Read), c.number)
 }
 
-// Reads reports whether the contender with the znode named shares with others
-// who read.
-func Reads(name string) bool {
+// reads reports whether the znode named is a contender that shares with others that
+// read.
+func reads(name string) bool {
 	c, ok := parse(name)
-	return ok && c.mode == read
+	return ok && c.mode == Read
 }
 
-// parse reads a child's name. It reports false for a child that is no
-// contender. What stands before the mark is not looked into: the other
-// clients do not either, and to overlook a contender is to hold beside it.
+// parse reads a child's name. It reports false for a child that is no contender. The
+// part before the infix is not examined: other clients do not examine it, and a
+// contender overlooked is a second holder.
 func parse(name string) (contender, bool) {
 	for _, m := range infixes {
 		at := strings.LastIndex(name, m.text)
@@ -89,8 +89,7 @@ func parse(name string) (contender, bool) {
 }
 
 // number reads the suffix of a sequential node, in no other form than that in
-// which a server writes it: ten wide, and negative once the counter has run
-// over.
+// which a server writes it: ten wide, and negative once the counter has overflowed.
 func number(s string) (int32, bool) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	return int32(n), err == nil && s == fmt.Sprintf("%010d", n)
@@ -100,25 +99,25 @@ func number(s string) (int32, bool) {
 // order of the queue, head first. The order is by number, never by string: a
 // negative number and a foreign prefix sort wrongly as text.
 func inOrder(children []string) []contender {
-	var line []contender
+	var all []contender
 	for _, name := range children {
 		if c, ok := parse(name); ok {
-			line = append(line, c)
-		}
-	}
-	slices.SortFunc(line, func(a, b contender) int {
-		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
-	})
-	return line
-}
-
-// blockers returns those in line for whom the i-th must wait.
-func blockers(line []contender, i int) []contender {
-	var all []contender
-	for _, c := range line[:i] {
-		if blocks(c.mode, line[i].mode) {
 			all = append(all, c)
 		}
 	}
+	slices.SortFunc(all, func(a, b contender) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
+	})
 	return all
+}
+
+// blockers returns the contenders in the queue for which the i-th must wait.
+func blockers(all []contender, i int) []contender {
+	var ahead []contender
+	for _, c := range all[:i] {
+		if blocks(c.mode, all[i].mode) {
+			ahead = append(ahead, c)
+		}
+	}
+	return ahead
 }

@@ -14,16 +14,16 @@ const (
 
 func TestParse(t *testing.T) {
 	for name, want := range map[string]contender{
-		"_c_" + someUUID + "-lock-0000000007":        {id: someUUID, mode: lock, number: 7}, // Curator, ours
-		"_c_" + someUUID + "-__WRIT__0000000007":     {id: someUUID, mode: write, number: 7},
-		"_c_" + someUUID + "-__READ__0000000007":     {id: someUUID, mode: read, number: 7},
-		"_c_" + someHex + "-lock-2147483647":         {id: someHex, mode: lock, number: 2147483647}, // go-zookeeper
-		someHex + "__lock__0000000032":               {id: someHex, mode: lock, number: 32},         // kazoo
-		someHex + "__rlock__0000000032":              {id: someHex, mode: read, number: 32},
-		"_c_" + someUUID + "-lock--2147483648":       {id: someUUID, mode: lock, number: -2147483648},
-		"_c_" + someUUID + "-lock--000000005":        {id: someUUID, mode: lock, number: -5}, // ten wide with its sign
-		someHex + "__lock__-2147483600":              {id: someHex, mode: lock, number: -2147483600},
-		"-lock-0000000001-lock-0000000002":           {id: "-lock-0000000001", mode: lock, number: 2},
+		"_c_" + someUUID + "-lock-0000000007":        {id: someUUID, mode: Lock, number: 7}, // Curator, ours
+		"_c_" + someUUID + "-__WRIT__0000000007":     {id: someUUID, mode: Write, number: 7},
+		"_c_" + someUUID + "-__READ__0000000007":     {id: someUUID, mode: Read, number: 7},
+		"_c_" + someHex + "-lock-2147483647":         {id: someHex, mode: Lock, number: 2147483647}, // go-zookeeper
+		someHex + "__lock__0000000032":               {id: someHex, mode: Lock, number: 32},         // kazoo
+		someHex + "__rlock__0000000032":              {id: someHex, mode: Read, number: 32},
+		"_c_" + someUUID + "-lock--2147483648":       {id: someUUID, mode: Lock, number: -2147483648},
+		"_c_" + someUUID + "-lock--000000005":        {id: someUUID, mode: Lock, number: -5}, // ten wide with its sign
+		someHex + "__lock__-2147483600":              {id: someHex, mode: Lock, number: -2147483600},
+		"-lock-0000000001-lock-0000000002":           {id: "-lock-0000000001", mode: Lock, number: 2},
 		"_c_" + someUUID + "-lock-__lock__000000000": {}, // nine digits
 		"_c_" + someUUID + "-lock-":                  {},
 		"_c_" + someUUID + "-lock-00000000007":       {},
@@ -78,7 +78,7 @@ func FuzzParse(f *testing.F) {
 		}
 		inOrder([]string{name, name + "0000000001", name})
 
-		for _, k := range []mode{lock, write, read} {
+		for _, k := range []Mode{Lock, Write, Read} {
 			made := fmt.Sprintf("%s%010d", prefix(someUUID, k), n)
 			if c, ok := parse(made); !ok || c != (contender{made, someUUID, k, n}) {
 				t.Errorf("%q read as %+v", made, c)
@@ -86,6 +86,6 @@ func FuzzParse(f *testing.F) {
 		}
 		m := machine{id: someUUID, causes: modelCauses}
 		m.step(input{kind: unknown})
-		m.step(input{kind: listed, names: []string{name, prefix(someUUID, lock) + "0000000001"}})
+		m.step(input{kind: listed, names: []string{name, prefix(someUUID, Lock) + "0000000001"}})
 	})
 }

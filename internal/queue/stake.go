@@ -31,12 +31,12 @@ type stakes struct {
 type stakesKey struct{}
 
 func stakesOf(c *coord.Client) *stakes {
-	all, _ := c.Local().LoadOrStore(stakesKey{}, &stakes{at: make(map[string]map[*Stake]bool)})
+	all, _ := c.Kit().Values().LoadOrStore(stakesKey{}, &stakes{at: make(map[string]map[*Stake]bool)})
 	return all.(*stakes)
 }
 
-// Claim notes a Hold of c at path, until end is called.
-func Claim(c *coord.Client, path, id string, k *coord.Keeper) (end func()) {
+// NewStake notes a Hold of c at path, until end is called.
+func NewStake(c *coord.Client, path, id string, k *coord.Keeper) (end func()) {
 	all := stakesOf(c)
 	mine := &Stake{id, k, make(chan struct{})}
 	all.mu.Lock()

@@ -29,11 +29,11 @@ type rule struct {
 }
 
 // mode returns the mode of contender i.
-func (r *rule) mode(i int) mode {
+func (r *rule) mode(i int) Mode {
 	if r.kinds == "" {
-		return lock
+		return Lock
 	}
-	return map[byte]mode{'r': read, 'w': write}[r.kinds[i]]
+	return map[byte]Mode{'r': Read, 'w': Write}[r.kinds[i]]
 }
 
 var rules = []rule{
@@ -189,13 +189,13 @@ func (w *world) grant(c *client, in input) {
 	case k < 0: // removed by an operator, and not heard of yet
 	case c.m.token != w.nodes[k].token:
 		w.fault = "token is not that of the node"
-	case c.m.token <= w.written, c.mode() != read && c.m.token <= w.granted:
+	case c.m.token <= w.written, c.mode() != Read && c.m.token <= w.granted:
 		w.fault = "token is not above the last"
 	case w.overtaken(w.nodes[k]):
 		w.fault = "granted before one who blocks it"
 	default:
 		w.granted = max(w.granted, c.m.token)
-		if c.mode() != read {
+		if c.mode() != Read {
 			w.written = c.m.token
 		}
 	}
@@ -224,7 +224,7 @@ func (w *world) wrong() string {
 		// first; until then nothing can keep it from being the second.
 		if holds && (exists || c.told || c.over) {
 			holders++
-			if lowers || c.mode() == read {
+			if lowers || c.mode() == Read {
 				readers++
 			}
 		}
@@ -249,7 +249,7 @@ func (w *world) wrong() string {
 		}
 		for j := range i {
 			d := &w.clients[j]
-			if c.m.state == waiting && d.m.state == waiting && (c.m.mode != read || d.m.mode != read) && c.name != "" && c.name == d.name && exists && w.find(d.m.node) >= 0 {
+			if c.m.state == waiting && d.m.state == waiting && (c.m.mode != Read || d.m.mode != Read) && c.name != "" && c.name == d.name && exists && w.find(d.m.node) >= 0 {
 				return "two wait for one node"
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -38,7 +37,7 @@ func TestBurst(t *testing.T) {
 		t.Run(fmt.Sprint(pause), func(t *testing.T) {
 			bubble(t, func(w *world) {
 				const n = 1000
-				w.create("/t", "")
+				w.Create("/t", "")
 				r := w.watch("/t", false, nil)
 				w.sees(r, "")
 				count := w.tally()
@@ -46,7 +45,7 @@ func TestBurst(t *testing.T) {
 				for i := range n {
 					name := fmt.Sprintf("m%04d", i)
 					_, err := w.other.Create("/t/"+name, []byte("1"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-					w.must(err)
+					w.Must(err)
 					all = append(all, name+"=1")
 					time.Sleep(pause)
 				}
@@ -70,7 +69,7 @@ func TestBurst(t *testing.T) {
 				}
 				clear(count)
 				_, err := w.other.Set("/t/m0500", []byte("2"), -1)
-				w.must(err)
+				w.Must(err)
 				all[500] = "m0500=2"
 				w.sees(r, strings.Join(all, " "))
 				if count["getData"] != 1 || count["getChildren2"] > 0 {
@@ -79,7 +78,7 @@ func TestBurst(t *testing.T) {
 
 				clear(count)
 				for i := range n {
-					w.must(w.other.Delete(fmt.Sprintf("/t/m%04d", i), -1))
+					w.Delete(fmt.Sprintf("/t/m%04d", i))
 					time.Sleep(pause)
 				}
 				w.sees(r, "")
@@ -101,23 +100,23 @@ func TestWatchesDoNotPileUp(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		t.Run(fmt.Sprintf("whole: %v", whole), func(t *testing.T) {
 			bubble(t, func(w *world) {
-				w.create("/t", "")
+				w.Create("/t", "")
 				r := w.watch("/t", whole, nil)
 				w.sees(r, "")
 				for i := range 1000 {
 					path := fmt.Sprint("/t/", i)
-					w.create(path, "")
+					w.Create(path, "")
 					time.Sleep(time.Duration(i%4) * time.Millisecond)
 					if i%100 == 50 {
 						w.line.Reset()
 					}
-					w.must(w.other.Delete(path, -1))
+					w.Delete(path)
 				}
 				w.sees(r, "")
 				if got := w.Watches(); got != 1 {
 					t.Errorf("%d watches are left, want the one of the directory", got)
 				}
-				synctest.Wait()
+				w.Rest()
 			})
 		})
 	}

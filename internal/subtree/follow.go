@@ -10,35 +10,41 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/watch"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A follower owns all that is known of one subtree. One goroutine owns it.
 type follower[T any] struct {
 	Recipe[T]
-	root   string
-	out    event.Publisher[T]
-	bundle *watch.Set
+	kit   *coord.Kit
+	root  string
+	out   event.Publisher[T]
+	set   *watch.Set
+	stats chan answer // of nodes whose data may not be read
 
 	nodes  map[string]*node // by name; that of the root is ""
 	sorted []*node          // without the root; nil if it must be made anew
 	gone   map[string]*node // those that were listed, and then were not there
 	unread int              // nodes of which nothing is known yet
-	down   int              // strands that are suspended
+	down   int              // what is followed and suspended, by node and kind
 	listed bool             // the root has been
 	lists  int              // how often the root has been listed since something was published
 	began  bool             // something has been published
 	news   bool             // something has changed since
 	last   T
-	hung   bool // last says that the connection is down
+	marked bool // last says that the connection is down
 }
 
 // A node is what is known of a Node.
 type node struct {
 	Node
 	names     []string // of its children
-	known     bool     // its data have been read, or can not be
+	known     bool     // its data have been read, or cannot be
+	watched   bool     // its data are in the set
+	changing  bool     // see Recipe.Changing
+	asking    bool     // for its Stat, because its data may not be read
 	suspended map[event.Kind]bool
-	missing   map[event.Kind]bool // strands that have said that it is gone, and will say no more
+	missing   map[event.Kind]bool // what has shown that it is gone, and will show no more
 	failed    time.Duration       // how long to wait after it could not be read
 	retry     time.Time           // when to try again, if there is a listing then
 }
@@ -47,33 +53,34 @@ type node struct {
 // try costs a request, and there may be many such nodes.
 const maxRetry = time.Minute
 
-func (f *follower[T]) run(ctx, life context.Context) error {
-	f.bundle.Add(f.root, event.Children, false)
+func (f *follower[T]) run(ctx context.Context) error {
+	f.set.Add(f.root, event.Children, false)
 	for {
+		var a answer
 		select {
-		case <-f.bundle.Ready():
+		case <-f.set.Ready():
+		case a = <-f.stats:
 		case <-ctx.Done():
-		case <-life.Done():
 		}
-		// Of several that are ready the select takes any, and what a client that is
-		// closed says of its znodes is nothing to publish.
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil { // of several cases that are ready the select takes any
 			return context.Cause(ctx)
-		case life.Err() != nil:
-			return context.Cause(life)
 		}
-		news, settled := f.bundle.Take()
+		news, consistent := f.set.Take()
 		// What is known of nodes goes before listings, which say which of those
 		// that are gone are back.
 		slices.SortFunc(news, func(a, b watch.Change) int { return cmp.Compare(a.Kind, b.Kind) })
 		for _, n := range news {
-			if n.Err != nil && n.Path == f.root {
-				return errors.Unwrap(n.Err)
+			if n.Err != nil && n.Path == f.root || errors.Is(n.Err, coord.ErrClosed) {
+				return n.Err // when the client is closed, every node says so
 			}
-			f.take(n)
+			if f.Stat && n.Kind == event.Data && errors.Is(n.Err, coord.ErrNoAuth) {
+				f.askStat(ctx, n)
+			} else {
+				f.take(n)
+			}
 		}
-		f.publish(settled)
+		f.takeStat(a)
+		f.publish(consistent)
 	}
 }
 
@@ -105,7 +112,7 @@ func (f *follower[T]) take(n watch.Change) {
 		f.lists++
 		if late && f.lists > 1 && !f.Whole && complete && f.down == 0 {
 			// Some have come and gone faster than they could be read. They are not
-			// to hold up the rest for ever.
+			// to hold up the rest forever.
 			f.put()
 		}
 	case n.Kind == event.Children:
@@ -115,7 +122,7 @@ func (f *follower[T]) take(n watch.Change) {
 			at.known = true
 			f.unread--
 		}
-		at.Err = n.Err
+		at.Err, at.asking = n.Err, false
 		switch {
 		case n.Err != nil:
 			at.Snapshot = n.Snapshot
@@ -126,6 +133,7 @@ func (f *follower[T]) take(n watch.Change) {
 		default:
 			// Gone or replaced: the listing will tell. Until then it is as it last was.
 		}
+		f.adjust(name)
 	}
 }
 
@@ -151,30 +159,55 @@ func (f *follower[T]) list(at *node, name string, names []string) {
 		}
 	}
 	at.names = names
+	var changing map[string]bool
+	if f.Changing != nil {
+		changing = f.Changing(names)
+	}
 	for _, child := range names {
 		child = below(name, child)
-		switch known := f.nodes[child]; {
+		known := f.nodes[child]
+		if known != nil {
+			known.changing = f.Changing == nil || changing[child]
+		}
+		switch {
 		case known == nil && f.Skip != nil && f.Skip(child):
 		case known == nil:
-			f.nodes[child] = &node{Node: Node{Name: child}}
+			f.nodes[child] = &node{Node: Node{Name: child}, changing: f.Changing == nil || changing[child]}
 			f.sorted = nil
 			f.unread++
 			f.follow(child)
 		case f.gone[child] != nil || known.Err != nil && !time.Now().Before(known.retry):
 			f.again(child)
+		default:
+			f.adjust(child)
 		}
+	}
+}
+
+// adjust follows a node that may change, and no longer one that has been read and
+// cannot.
+func (f *follower[T]) adjust(name string) {
+	at := f.nodes[name]
+	read := at.known && at.Err == nil && len(at.suspended) == 0 && len(at.missing) == 0
+	switch {
+	case at.changing && !at.watched:
+		f.follow(name)
+	case !at.changing && at.watched && read:
+		at.watched = false
+		f.set.Drop(f.path(name), event.Data)
 	}
 }
 
 // follow begins to follow a node.
 func (f *follower[T]) follow(name string) {
-	f.bundle.Add(f.path(name), event.Data, true)
+	f.nodes[name].watched = true
+	f.set.Add(f.path(name), event.Data, true)
 	if f.Whole {
-		f.bundle.Add(f.path(name), event.Children, true)
+		f.set.Add(f.path(name), event.Children, true)
 	}
 }
 
-// again follows anew a node that was gone, or could not be read.
+// again follows a node anew that was gone, or could not be read.
 func (f *follower[T]) again(name string) {
 	at := f.nodes[name]
 	f.release(name)
@@ -202,9 +235,10 @@ func (f *follower[T]) release(name string) {
 	f.down -= len(at.suspended)
 	clear(at.suspended)
 	clear(at.missing)
+	at.watched, at.asking = false, false
 	delete(f.gone, name)
-	f.bundle.Drop(f.path(name), event.Data)
-	f.bundle.Drop(f.path(name), event.Children)
+	f.set.Drop(f.path(name), event.Data)
+	f.set.Drop(f.path(name), event.Children)
 }
 
 // path returns the path of a node, as the subscriber would write it.
@@ -212,7 +246,7 @@ func (f *follower[T]) path(name string) string {
 	if name == "" {
 		return f.root
 	}
-	return coord.Child(f.root, name)
+	return zkpath.Join(f.root, name)
 }
 
 // name returns the name of the node at path.

@@ -10,8 +10,8 @@ import (
 func (f *follower[T]) publish(settled bool) {
 	if f.down > 0 {
 		f.lists = 0
-		if f.began && !f.hung {
-			f.hung = true
+		if f.began && !f.marked {
+			f.marked = true
 			f.last = f.Suspend(f.last)
 			f.out.Publish(f.last)
 		}
@@ -21,7 +21,7 @@ func (f *follower[T]) publish(settled bool) {
 		return
 	}
 	// Whoever has added something just now must ask again.
-	if !f.listed || f.unread > 0 || len(f.gone) > 0 || f.Whole && !(settled && f.bundle.Consistent()) {
+	if !f.listed || f.unread > 0 || len(f.gone) > 0 || f.Whole && !(settled && f.set.Consistent()) {
 		return
 	}
 	f.put()
@@ -41,7 +41,7 @@ func (f *follower[T]) revive() bool {
 }
 
 func (f *follower[T]) put() {
-	if !f.news && !f.hung {
+	if !f.news && !f.marked {
 		return
 	}
 	if f.sorted == nil {
@@ -54,9 +54,9 @@ func (f *follower[T]) put() {
 		}
 	}
 	now, news := f.Fold(nodes)
-	if news || f.hung || !f.began {
+	if news || f.marked || !f.began {
 		f.last = now
 		f.out.Publish(now)
 	}
-	f.began, f.news, f.hung, f.lists = true, false, false, 0
+	f.began, f.news, f.marked, f.lists = true, false, false, 0
 }

@@ -19,12 +19,12 @@ func (w *world) truth(path string, whole bool) string {
 	var look func(at string)
 	look = func(at string) {
 		names, _, err := w.other.Children(at)
-		w.must(err)
+		w.Must(err)
 		slices.Sort(names)
 		for _, name := range names {
 			name = at + "/" + name
 			data, _, err := w.other.Get(name)
-			w.must(err)
+			w.Must(err)
 			all = append(all, strings.TrimPrefix(name, path+"/")+"="+string(data))
 			if whole {
 				look(name)
@@ -46,7 +46,7 @@ func TestAtRandom(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				names := 2 + r.IntN(3) // the fewer, the more often one is used again
 				acl := zk.WorldACL(zk.PermAll)
-				w.create("/t", "")
+				w.Create("/t", "")
 				flat, whole := w.watch("/t", false, nil), w.watch("/t", true, nil)
 				for round := range 25 {
 					for range 1 + r.IntN(12) {
@@ -74,7 +74,7 @@ func TestAtRandom(t *testing.T) {
 							}
 						case 11:
 							if r.IntN(50) == 0 {
-								w.Expire(w.c.Session().ID())
+								w.Expire(w.client)
 							}
 							for range r.IntN(100) {
 								runtime.Gosched()

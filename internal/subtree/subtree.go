@@ -5,7 +5,6 @@ package subtree
 
 import (
 	"context"
-	"errors"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -16,59 +15,45 @@ type Node struct {
 	Name           string // its path from there: "a", or "a/b"
 	event.Snapshot        // of its data; Exists is set
 	Children       int    // how many it has; only of a whole subtree
-	Err            error  // why it can not be followed, if it can not
+	Err            error  // why it cannot be followed, if it cannot
 }
 
 // A Recipe says what is followed and what is made of it. Its functions are called
 // on the goroutine that follows.
 type Recipe[T any] struct {
 	Op string // for errors
-	// Whole has all levels followed, and not only the children of the path. And it
-	// has Fold given only the states that there have been: of a transaction on
-	// several znodes it sees everything or nothing. While changes never cease for
-	// the time of a read there is no such state to be had.
+	// Whole follows the whole subtree, and not only the children of the path, and
+	// passes Fold only consistent states: of a transaction on several znodes it sees
+	// everything or nothing. While changes never pause for the length of a read,
+	// there is no such state.
 	//
-	// Otherwise a state may be composed of moments that are a read apart, and what
-	// has just been created may be missing in it until it has been read.
+	// Otherwise a state may be composed of moments that are a read apart, and a znode
+	// just created may be missing in it until it has been read.
 	Whole bool
-	// Skip, if not nil, names those that are not to be followed, nor what is below.
+	// Skip, if not nil, reports whether a name is not to be followed, nor what is
+	// below it.
 	Skip func(name string) bool
+	// Changing, if not nil, tells for the names of all children which of them have
+	// data that may still change. The others are read once and followed no further,
+	// which saves a request for each at every reconnect. It is not for whole subtrees.
+	Changing func(names []string) map[string]bool
+	// Stat makes known the Stat of a child whose data may not be read: of such a Node,
+	// Exists and Stat are set beside Err.
+	Stat bool
 	// Fold returns what the subscriber is to see for the nodes, in the order of
-	// their names, and whether it is news. It must not keep the slice.
+	// their names, and whether it is new. It must not keep the slice.
 	Fold func(nodes []*Node) (T, bool)
 	// Suspend returns last, what was published before, with the mark that the
 	// connection is down.
 	Suspend func(last T) T
 }
 
-// errExit is why a stream ends whose goroutine a function of the program has
-// ended.
-var errExit = errors.New("subtree: a function called runtime.Goexit")
-
 // Watch follows what is below path until ctx ends or c is closed.
 func Watch[T any](ctx context.Context, c *coord.Client, path string, r Recipe[T]) *event.Stream[T] {
-	out, p := event.NewStream[T]()
-	end := func(err error) { p.Close(&coord.Error{Op: r.Op, Path: path, Err: err}) }
-	if err := coord.CheckPath(path); err != nil {
-		end(err)
-		return out
-	}
-	if ctx.Err() != nil {
-		end(context.Cause(ctx))
-		return out
-	}
-	ok := c.Go(func(life context.Context) {
-		f := &follower[T]{Recipe: r, root: path, out: p, bundle: c.Bundle(),
+	return coord.NewStream(ctx, c, r.Op, path, func(ctx context.Context, p event.Publisher[T]) error {
+		f := &follower[T]{Recipe: r, kit: c.Kit(), root: path, out: p, set: c.Bundle(), stats: make(chan answer),
 			nodes: map[string]*node{"": {}}, gone: make(map[string]*node)}
-		err := errExit
-		defer func() {
-			f.bundle.Close()
-			end(err)
-		}()
-		err = f.run(ctx, life)
+		defer f.set.Close()
+		return f.run(ctx)
 	})
-	if !ok {
-		end(coord.ErrClosed)
-	}
-	return out
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -17,7 +16,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
-	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/subtree"
 )
 
@@ -25,40 +24,26 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var bg = context.Background()
 
-const term = 6 * time.Second
+// timeout is that of the watching client's session.
+const timeout = 6 * time.Second
 
-// A world is a bubble with a server, a client that watches over a line that can be
-// broken, and another that writes.
+// A world is a bubble with a client that watches over a line that can be broken. The
+// operator writes.
 type world struct {
-	testing.TB
-	*coordtest.Server
-	c     *coord.Client
-	line  *coordtest.Link
-	other *zk.Conn
+	*harness.World
+	client *harness.Client
+	c      *coord.Client   // the same
+	line   *coordtest.Link // its
+	other  *zk.Conn        // the operator's
 }
 
 func bubble(t *testing.T, f func(w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{TB: t, Server: coordtest.NewServer(t)}
-		w.c = w.Client(t, &coord.Options{SessionTimeout: term})
-		w.line = w.LinkOf(w.c)
-		w.other = w.Client(t, &coord.Options{SessionTimeout: 40 * time.Second}).Conn()
-		f(w)
-	})
+	harness.Bubble(t, func(w *harness.World) { f(newWorld(w, w.Client(timeout))) })
 }
 
-func (w *world) must(err error) {
-	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *world) create(path, data string) {
-	w.Helper()
-	_, err := w.other.Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll))
-	w.must(err)
+func newWorld(w *harness.World, c *harness.Client) *world {
+	return &world{w, c, c.Client, c.Link, w.Op()}
 }
 
 // A record is a stream of states in words, and all that it has said.
@@ -111,7 +96,7 @@ func (w *world) watch(path string, whole bool, check func(string)) *record {
 func (w *world) sees(r *record, want string) {
 	w.Helper()
 	time.Sleep(5 * time.Second) // of the bubble: directories rest
-	synctest.Wait()
+	w.Rest()
 	if got, any := r.Latest(); !any || got != want {
 		w.Errorf("rests on %q (any: %v), want %q; ended: %v\n%s", got, any, want, r.Err(), w.Tree())
 	}
@@ -139,13 +124,13 @@ func (w *world) write(gen int) {
 		ops = slices.Insert(ops, 0, del("/t/odd/x"), del("/t/odd"))
 	}
 	_, err := w.other.Multi(ops...)
-	w.must(err)
+	w.Must(err)
 }
 
 // begin makes the tree in generation 0.
-func (w *world) begin() {
+func begin(w *harness.World) {
 	for _, path := range []string{"/t", "/t/a", "/t/d", "/t/d/e", "/t/d/e/f", "/t/d/z", "/t/r", "/t/r/s"} {
-		w.create(path, "0")
+		w.Create(path, "0")
 	}
 }
 
@@ -183,7 +168,7 @@ func TestWholeIsOfOneMoment(t *testing.T) {
 	for _, pause := range []time.Duration{0, time.Microsecond, 100 * time.Microsecond, time.Millisecond, time.Second} {
 		t.Run(fmt.Sprint(pause), func(t *testing.T) {
 			bubble(t, func(w *world) {
-				w.begin()
+				begin(w.World)
 				r := w.watch("/t", true, whole(w))
 				for gen := 1; gen <= 200; gen++ {
 					w.write(gen)
@@ -200,53 +185,16 @@ func TestWholeIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A fault is what one frame meets.
-type fault struct {
-	name string
-	meet func(w *world) coordtest.Action
-}
-
-var faults = []fault{
-	{"lost", func(*world) coordtest.Action { return coordtest.Drop }},
-	{"lost with the connection", func(*world) coordtest.Action { return coordtest.HangUp }},
-	{"the last of its connection", func(*world) coordtest.Action { return coordtest.PassAndHangUp }},
-	{"delayed by T/4", stall(coordtest.Both, term/4)},
-	{"delayed on the way there beyond the session's end", stall(coordtest.ToServer, 2*term)},
-	{"delayed on the way back beyond the session's end", stall(coordtest.ToClient, 2*term)},
-	{"followed by the session's expiry", func(w *world) coordtest.Action {
-		w.Expire(w.c.Session().ID())
-		return coordtest.Pass
-	}},
-	{"there while the server freezes", func(w *world) coordtest.Action {
-		time.AfterFunc(term/4, w.Freeze())
-		return coordtest.Pass
-	}},
-}
-
-func stall(d coordtest.Direction, long time.Duration) func(*world) coordtest.Action {
-	return func(w *world) coordtest.Action {
-		time.AfterFunc(long, w.line.Stall(d))
-		return coordtest.Pass
-	}
-}
-
-// The same while each frame in turn meets faults, of the eight every other one, and
+// The same while each frame in turn meets faults, a quarter of them in turn, and
 // another connection is lost soon after.
 func TestWholeFaults(t *testing.T) {
-	play := func(t *testing.T, hook func(w *world, f coordtest.Frame) coordtest.Action) {
-		bubble(t, func(w *world) {
-			w.begin()
-			start := map[coordtest.Direction]int{}
-			w.line.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if f.N == 0 {
-					return coordtest.Pass // a heartbeat
-				}
-				if _, ok := start[f.Dir]; !ok {
-					start[f.Dir] = f.N - 1
-				}
-				f.N -= start[f.Dir]
-				return hook(w, f)
-			})
+	harness.Faults(t, harness.Workload{
+		Name:    "follows the whole while it changes",
+		Timeout: timeout,
+		Share:   4,
+		Run: func(hw *harness.World, connect func() *harness.Client) {
+			begin(hw)
+			w := newWorld(hw, connect())
 			r := w.watch("/t", true, whole(w))
 			for gen := 1; gen <= 3; gen++ {
 				w.write(gen)
@@ -254,46 +202,14 @@ func TestWholeFaults(t *testing.T) {
 			}
 			w.line.Reset()
 			w.write(4)
-			time.Sleep(term / 2)
+			time.Sleep(timeout / 2)
 			w.write(5)
-			time.Sleep(2 * term)
+			time.Sleep(2 * timeout)
 			w.write(6)
-			time.Sleep(3 * term) // what meets the last frames is to be over
+			time.Sleep(3 * timeout) // what meets the last frames is to be over
 			w.sees(r, state(6))
-			w.line.OnFrame(nil)
-		})
-	}
-	frames := map[coordtest.Direction]int{}
-	play(t, func(_ *world, f coordtest.Frame) coordtest.Action {
-		frames[f.Dir] = max(frames[f.Dir], f.N)
-		return coordtest.Pass
+		},
 	})
-	t.Logf("%d frames to the server and %d back", frames[coordtest.ToServer], frames[coordtest.ToClient])
-	for dir, n := range frames {
-		for i := range n {
-			for k, x := range faults {
-				if !locktest.Stress && (i+k)%4 > 0 { // a quarter of them in turn
-					continue
-				}
-				way := map[coordtest.Direction]string{coordtest.ToServer: "there", coordtest.ToClient: "back"}[dir]
-				t.Run(fmt.Sprintf("frame %d %s %s", i+1, way, x.name), func(t *testing.T) {
-					t.Parallel()
-					met := false
-					play(t, func(w *world, f coordtest.Frame) coordtest.Action {
-						if met || f.Dir != dir || f.N != i+1 {
-							return coordtest.Pass
-						}
-						met = true
-						action := x.meet(w)
-						if action == coordtest.Drop && f.Op == "event" {
-							action = coordtest.HangUp // TCP loses no frame alone
-						}
-						return action
-					})
-				})
-			}
-		}
-	}
 }
 
 // One node after the other, and not in transactions: what is seen converges, with
@@ -310,38 +226,38 @@ func TestConverges(t *testing.T) {
 				}
 				r := w.watch("/t", all, nil)
 				w.sees(r, "")
-				w.create("/t", "root")
+				w.Create("/t", "root")
 				w.sees(r, "")
-				w.create("/t/a", "1")
-				w.create("/t/a/b", "2")
-				w.create("/t/a/b/c", "3")
-				w.create("/t/-", "first")
+				w.Create("/t/a", "1")
+				w.Create("/t/a/b", "2")
+				w.Create("/t/a/b/c", "3")
+				w.Create("/t/-", "first")
 				w.sees(r, want("-=first a=1 a/b=2 a/b/c=3", "-=first a=1"))
 				for i := range 20 { // at every stage of what is read after
-					w.must(w.other.Delete("/t/a/b/c", -1))
-					w.must(w.other.Delete("/t/a/b", -1))
-					w.must(w.other.Delete("/t/a", -1))
+					w.Delete("/t/a/b/c")
+					w.Delete("/t/a/b")
+					w.Delete("/t/a")
 					time.Sleep(time.Duration(i%7) * 10 * time.Microsecond)
-					w.create("/t/a", fmt.Sprint(i))
-					w.create("/t/a/b", fmt.Sprint(i))
+					w.Create("/t/a", fmt.Sprint(i))
+					w.Create("/t/a/b", fmt.Sprint(i))
 					time.Sleep(time.Duration(i%5) * 10 * time.Microsecond)
-					w.create("/t/a/b/c", fmt.Sprint(i))
+					w.Create("/t/a/b/c", fmt.Sprint(i))
 					switch i % 4 {
 					case 1:
 						w.line.Reset()
 					case 2:
-						w.Expire(w.c.Session().ID())
+						w.Expire(w.client)
 					}
 					if i%3 == 0 {
 						w.sees(r, want(fmt.Sprintf("-=first a=%d a/b=%[1]d a/b/c=%[1]d", i), fmt.Sprintf("-=first a=%d", i)))
 					}
 				}
 				for _, path := range []string{"/t/a/b/c", "/t/a/b", "/t/a", "/t/-", "/t"} {
-					w.must(w.other.Delete(path, -1))
+					w.Delete(path)
 				}
 				w.sees(r, "")
-				w.create("/t", "")
-				w.create("/t/new", "n")
+				w.Create("/t", "")
+				w.Create("/t/new", "n")
 				w.sees(r, "new=n")
 			})
 		})
@@ -362,10 +278,10 @@ func TestEnds(t *testing.T) {
 			}
 		}
 		ends(w.watch("bad", true, nil), coord.ErrInvalidPath)
-		w.begin()
+		begin(w.World)
 		hidden := zk.WorldACL(zk.PermAll &^ zk.PermRead)
 		_, err := w.other.SetACL("/t/d", hidden, -1)
-		w.must(err)
+		w.Must(err)
 		r := w.watch("/t", true, nil)
 		w.sees(r, "a=0 d! r=0 r/s=0")
 		w.write(1)
@@ -373,20 +289,20 @@ func TestEnds(t *testing.T) {
 		ends(w.watch("/t/d", true, nil), zk.ErrNoAuth)
 		ends(w.watch("/t/d", false, nil), zk.ErrNoAuth)
 		_, err = w.other.SetACL("/t/d", zk.WorldACL(zk.PermAll), -1)
-		w.must(err)
-		w.create("/t/y", "") // at the next listing it is asked again
+		w.Must(err)
+		w.Create("/t/y", "") // at the next listing it is asked again
 		w.sees(r, "a=1 d=1 d/e=1 d/e/f=1 d/z=1 odd=1 odd/x=1 r=1 r/s=1 y=")
 
 		ctx, cancel := context.WithCancelCause(bg)
 		cause := errors.New("no interest any more")
 		mine := subtree.Watch(ctx, w.c, "/t", subtree.Recipe[int]{Op: "count", Fold: func(n []*subtree.Node) (int, bool) { return len(n), true }})
-		synctest.Wait()
+		w.Rest()
 		cancel(cause)
 		<-mine.Done()
 		if n, _ := mine.Latest(); !errors.Is(mine.Err(), cause) || n != 5 {
 			w.Errorf("ended on %d with %v", n, mine.Err())
 		}
-		w.must(w.c.Close())
+		w.Must(w.c.Close())
 		ends(r, coord.ErrClosed)
 		ends(w.watch("/t", true, nil), coord.ErrClosed)
 	})

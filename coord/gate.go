@@ -1,0 +1,66 @@
+package coord
+
+import "slices"
+
+// maxCalls is how many requests of the program may be with go-zookeeper at a time.
+// Its queue takes 16: while there is room, Close can put its request into it.
+const maxCalls = 8
+
+// A gate admits requests to a connection: while it is open, in the order in which they
+// were made, and maxCalls at a time. It is a value that somebody else guards.
+type gate struct {
+	open    bool
+	shut    bool // for good
+	inside  int  // requests that have been admitted and are not over
+	waiting []chan struct{}
+	drained chan struct{} // closed when the gate is shut and nothing is inside
+}
+
+// enter asks for admission. The channel is closed when the request is admitted.
+func (g *gate) enter() chan struct{} {
+	ticket := make(chan struct{})
+	g.waiting = append(g.waiting, ticket)
+	g.admit()
+	return ticket
+}
+
+// cancel takes back what enter asked for, even if it has been granted.
+func (g *gate) cancel(ticket chan struct{}) {
+	if i := slices.Index(g.waiting, ticket); i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+		return
+	}
+	g.leave()
+}
+
+// pass admits a request that does not wait for others.
+func (g *gate) pass() { g.inside++ }
+
+// leave says that a request that was admitted is over.
+func (g *gate) leave() {
+	if g.inside--; g.shut && g.inside == 0 {
+		close(g.drained)
+	}
+	g.admit()
+}
+
+// set opens or closes the gate.
+func (g *gate) set(open bool) {
+	g.open = open
+	g.admit()
+}
+
+// close shuts the gate for good, once.
+func (g *gate) close() {
+	if g.shut = true; g.inside == 0 {
+		close(g.drained)
+	}
+}
+
+func (g *gate) admit() {
+	for g.open && !g.shut && g.inside < maxCalls && len(g.waiting) > 0 {
+		close(g.waiting[0])
+		g.waiting = g.waiting[1:]
+		g.inside++
+	}
+}

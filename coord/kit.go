@@ -1,0 +1,123 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
+)
+
+// A Kit is what recipes are made with, beside [NewHold] and [NewStream]. A program
+// that only uses recipes has no need of it.
+type Kit struct{ c *Client }
+
+// Kit returns what recipes are made with.
+func (c *Client) Kit() *Kit { return &c.kit }
+
+// Session returns the present session, which may not be established yet. After
+// [Client.Close] it is the last one, which is over.
+func (k *Kit) Session() *Session { return k.c.Session() }
+
+// Await waits for a session that is connected and returns it. It ends with an
+// error if ctx ends, which is then ctx's cause, with what the servers say if they
+// turn the client away; or if the client is closed.
+func (k *Kit) Await(ctx context.Context) (*Session, error) { return k.c.Await(ctx) }
+
+// Retry calls f with the present session, and if that expires with the next, until
+// f returns nil or an error that is [Refused]. It ends with ctx's cause when ctx
+// ends, and with [ErrClosed] when the client is closed. What f asks for must not
+// depend on a session, and must do no harm when it is carried out more than once.
+func (k *Kit) Retry(ctx context.Context, f func(*Session) error) error {
+	for {
+		s := k.c.Session()
+		err := s.Retry(ctx, func() error { return f(s) })
+		if err == nil || !errors.Is(s.Err(), ErrExpired) || Refused(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// Go runs f on a goroutine that [Client.Close] waits for, and reports whether it
+// does: if the client is closed, f is not run. The context that f is given ends when
+// the client is closed.
+func (k *Kit) Go(f func(ctx context.Context)) bool { return k.c.Go(f) }
+
+// Values returns a map in which all users of a recipe with the same client can share
+// what they must agree on. Keys follow the rule for the keys of a context: their
+// type belongs to the recipe alone.
+func (k *Kit) Values() *sync.Map { return &k.c.local }
+
+// IsPastSession reports whether id is that of an earlier session of the client. The
+// ensemble may still keep it, with its ephemeral znodes, for a while. Only the last
+// few are remembered.
+func (k *Kit) IsPastSession(id int64) bool { return k.c.Former(id) }
+
+// WatchUntilDeleted follows the data of path until it is deleted: for a znode that
+// is created once and never again, such as one with an id in its name. It leaves no
+// watch behind for a creation that will not come.
+func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[event.Snapshot] {
+	return k.c.Follow(ctx, path)
+}
+
+// Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the
+// same client, that is not over. A recipe whose holds exclude each other refuses what
+// is asked for with such a ctx, instead of letting the caller wait for itself.
+func (k *Kit) Nested(ctx context.Context, path string) bool {
+	in, _ := ctx.Value(contextKey{k.c, path}).(*enclosing)
+	for in != nil && in.h.Err() != nil {
+		in = in.outer
+	}
+	return in != nil
+}
+
+// ACL returns a copy of what guards the znodes that recipes create.
+func (k *Kit) ACL() []ACL { return slices.Clone(ourACL(k.c.opts.ACL)) }
+
+// NewStream returns a stream on path, for which run publishes values, on a goroutine
+// that [Client.Close] waits for. The op names what is done, for errors. The ctx that
+// run is given ends with the one given here, and when c is closed.
+//
+// What run returns ends the stream, as the cause of an [Error] with op and path. If
+// run returns an Error itself, as from another stream, that one's cause is used; if
+// it returns nil, the cause of ctx's end. If path is invalid, or ctx has ended, or c
+// is closed, run is not called.
+func NewStream[T any](ctx context.Context, c *Client, op, path string, run func(context.Context, event.Publisher[T]) error) *event.Stream[T] {
+	out, p := event.NewStream[T]()
+	end := func(cause error) { p.Close(&Error{op, path, c.because(cause)}) }
+	if err := zkpath.Check(path); err != nil {
+		end(err)
+		return out
+	}
+	if ctx.Err() != nil {
+		end(context.Cause(ctx))
+		return out
+	}
+	ok := c.Go(func(life context.Context) {
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		defer context.AfterFunc(life, func() { stop(context.Cause(life)) })()
+		cause := errExited
+		defer func() { end(cause) }() // run may not return
+		err := run(ctx, p)
+		if e, ok := err.(*Error); ok {
+			err = e.Err
+		}
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			err = errNoCause
+		}
+		cause = err
+	})
+	if !ok {
+		end(ErrClosed)
+	}
+	return out
+}
+
+// errNoCause is the end of a stream for which nobody has given a reason.
+var errNoCause = errors.New("coord: stream ended without a reason")

@@ -1,0 +1,208 @@
+package coord
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/zkpath"
+)
+
+// A Mode says how a znode lives. The flags can be combined: Ephemeral|Sequential,
+// and Sequential with a [TTL].
+type Mode int64
+
+const (
+	Persistent Mode = 0         // until it is deleted
+	Ephemeral  Mode = 1 << iota // until the session in which it was created ends; it has no children
+	Sequential                  // as without, and the ensemble appends a number to the name, ten digits, each greater than the one before
+	Container                   // until some time after its last child is deleted
+)
+
+// TTL is the Mode of a znode that the ensemble deletes when for the time d, which
+// is rounded up to milliseconds, its data have not been set and it has had no
+// children. Servers refuse it unless their configuration enables it, with
+// [ErrUnimplemented].
+func TTL(d time.Duration) Mode {
+	ms := d / time.Millisecond
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	if d <= 0 || ms > maxTTL {
+		return badTTL
+	}
+	return Mode(ms) << ttlShift
+}
+
+const (
+	ttlShift      = 8         // above the flags stands a TTL in milliseconds
+	maxTTL        = 1<<40 - 1 // what servers have room for, some 34 years
+	badTTL   Mode = -1
+)
+
+// String returns the names of m's flags.
+func (m Mode) String() string {
+	var names []string
+	if m == badTTL {
+		return "invalid TTL"
+	}
+	if ttl := m >> ttlShift; ttl != 0 {
+		names = append(names, fmt.Sprintf("TTL(%v)", time.Duration(ttl)*time.Millisecond))
+	}
+	for _, f := range []struct {
+		flag Mode
+		name string
+	}{{Container, "container"}, {Ephemeral, "ephemeral"}, {Sequential, "sequential"}} {
+		if m&f.flag != 0 {
+			names = append(names, f.name)
+		}
+	}
+	if rest := m & (1<<ttlShift - 1) &^ (Container | Ephemeral | Sequential); rest != 0 {
+		names = append(names, fmt.Sprintf("%#x", int64(rest)))
+	}
+	if names == nil {
+		return "persistent"
+	}
+	return strings.Join(names, "|")
+}
+
+// parse returns m as the protocol has it.
+func (m Mode) parse() (flags int32, ttl time.Duration, err error) {
+	ttl = time.Duration(m>>ttlShift) * time.Millisecond
+	switch m & (1<<ttlShift - 1) {
+	case Persistent:
+		flags = zk.FlagPersistent
+		if ttl > 0 {
+			flags = zk.FlagTTL
+		}
+		return flags, ttl, nil
+	case Sequential:
+		flags = zk.FlagSequence
+		if ttl > 0 {
+			flags = zk.FlagPersistentSequentialWithTTL
+		}
+		return flags, ttl, nil
+	case Ephemeral:
+		flags = zk.FlagEphemeral
+	case Ephemeral | Sequential:
+		flags = zk.FlagEphemeralSequential
+	case Container:
+		flags = zk.FlagContainer
+	default:
+		ttl = -1
+	}
+	if ttl != 0 {
+		return 0, 0, &refusal{fmt.Sprintf("coord: invalid mode: %v", m), zk.ErrInvalidFlags}
+	}
+	return flags, 0, nil
+}
+
+// An Op is one part of a transaction, such as [Client.Txn] makes. It is made by
+// [OpCreate] and its like, or by [Hold.Guard].
+type Op struct {
+	verb    verb
+	path    string // below the chroot, unless full is set
+	full    bool
+	hold    string // of a guard, the path of the Hold; "" otherwise
+	data    []byte
+	mode    Mode
+	acl     []ACL // nil: that of the client
+	version int32
+}
+
+type verb uint8
+
+const (
+	toCreate verb = iota + 1
+	toSet
+	toDelete
+	toCheck
+)
+
+// OpCreate creates the znode at path, as [Client.Create] does. In a transaction a
+// znode cannot be a container nor have a TTL.
+func OpCreate(path string, data []byte, mode Mode, acl ...ACL) Op {
+	return Op{verb: toCreate, path: path, data: bytes.Clone(data), mode: mode, acl: acl}
+}
+
+// OpSet sets the data of the znode at path, as [Client.Set] does.
+func OpSet(path string, data []byte, version int32) Op {
+	return Op{verb: toSet, path: path, data: bytes.Clone(data), version: version}
+}
+
+// OpDelete deletes the znode at path, as [Client.Delete] does.
+func OpDelete(path string, version int32) Op {
+	return Op{verb: toDelete, path: path, version: version}
+}
+
+// OpCheck makes it a condition of the transaction that there is a znode at path and
+// that it has the version, -1 for any.
+func OpCheck(path string, version int32) Op {
+	return Op{verb: toCheck, path: path, version: version}
+}
+
+// String returns what o does, and to which path.
+func (o Op) String() string {
+	what := [...]string{"invalid", "create", "set", "delete", "check"}[o.verb]
+	return what + " " + o.path
+}
+
+// An OpResult is what became of one [Op].
+type OpResult struct {
+	Path string // of the znode that was created, with its number if it is sequential
+	Stat Stat   // of the znode whose data were set
+	Err  error  // why this op was refused and with it the transaction; nil for all others
+}
+
+// request returns o as a request of go-zookeeper's, or what is wrong with it.
+func (o Op) request(c *Client) (any, error) {
+	if o.verb == 0 {
+		return nil, &refusal{"coord: an Op that was not made by a function of this package", zk.ErrBadArguments}
+	}
+	full, err := o.path, error(nil)
+	if !o.full {
+		if full, err = c.target(o.path, o.mode); err != nil {
+			return nil, err
+		}
+	}
+	switch o.verb {
+	case toCreate:
+		flags, ttl, err := o.mode.parse()
+		if err != nil {
+			return nil, err
+		}
+		if ttl > 0 || flags == zk.FlagContainer {
+			return nil, &refusal{fmt.Sprintf("coord: mode %v in a transaction", o.mode), zk.ErrInvalidFlags}
+		}
+		return &zk.CreateRequest{Path: full, Data: o.data, Acl: c.acl(o.acl), Flags: flags}, nil
+	case toSet:
+		return &zk.SetDataRequest{Path: full, Data: o.data, Version: o.version}, nil
+	case toDelete:
+		return &zk.DeleteRequest{Path: full, Version: o.version}, nil
+	}
+	return &zk.CheckVersionRequest{Path: full, Version: o.version}, nil
+}
+
+// sequential reports whether a number is appended to the name.
+func (m Mode) sequential() bool { return m > 0 && m&Sequential != 0 }
+
+// target returns path as the ensemble knows it, or why it cannot be written to. If a
+// number will be appended, path may end with a slash.
+func (c *Client) target(path string, mode Mode) (full string, err error) {
+	if !mode.sequential() || !strings.HasSuffix(path, "/") {
+		return zkpath.Full(c.opts.Chroot, path), zkpath.Check(path)
+	}
+	// In the root of a chroot path is "/", and full must end with a slash as well.
+	return strings.TrimSuffix(zkpath.Full(c.opts.Chroot, path), "/") + "/", zkpath.Check(path + "0")
+}
+
+// acl returns the access list of a znode to be created, by default the client's.
+func (c *Client) acl(acl []ACL) []zk.ACL {
+	if len(acl) == 0 {
+		return c.opts.ACL
+	}
+	return zkACL(acl)
+}

@@ -1,0 +1,71 @@
+package coord
+
+import (
+	"time"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
+)
+
+// A request is one that was written.
+type request struct {
+	xid       int32
+	at        moment
+	acked     moment           // when the newest request was written that had been answered by then
+	size      int              // in bytes
+	writes    bool             // it is a transaction
+	overtaken moment           // when a later one was answered first; zero if none has been
+	watches   *jute.SetWatches // nil for other requests
+}
+
+// largeRequest is more bytes than go out in an instant on any line worth a session.
+const largeRequest = 64 << 10
+
+// A pipeline is the requests on one connection that have not been answered, oldest
+// first. Servers answer in order, except for refusals that they give alone.
+type pipeline []request
+
+// answered returns the request to which an answer with this xid belongs, and forgets
+// it. It returns the zero request if there is none.
+func (p *pipeline) answered(now moment, xid int32) request {
+	for i, r := range *p {
+		if r.xid != xid {
+			continue
+		}
+		for j := range (*p)[:i] {
+			if (*p)[j].overtaken.never() {
+				(*p)[j].overtaken = now
+			}
+		}
+		copy((*p)[1:i+1], (*p)[:i])
+		(*p)[0] = request{} // it may hold on to many paths
+		*p = (*p)[1:]
+		return r
+	}
+	return request{}
+}
+
+// A backlog is what a connection still has to answer.
+type backlog struct {
+	any       bool          // anything
+	large     bool          // a request so large that it may still be on its way
+	overtaken time.Duration // for how long the oldest request has waited since a later one was answered
+	stuck     time.Duration // for how long a transaction has waited, while nothing before it was answered
+}
+
+// backlog returns what there is to answer, when nothing has been heard for silent.
+func (p pipeline) backlog(now moment, silent time.Duration) backlog {
+	b := backlog{any: len(p) > 0}
+	if b.any && !p[0].overtaken.never() {
+		b.overtaken = now.since(p[0].overtaken)
+	}
+	for _, r := range p {
+		b.large = b.large || r.size > largeRequest
+		if r.writes && b.stuck == 0 {
+			b.stuck = now.since(r.at)
+			if r.overtaken.never() {
+				b.stuck = min(b.stuck, silent)
+			}
+		}
+	}
+	return b
+}

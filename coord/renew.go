@@ -1,0 +1,171 @@
+package coord
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// errUnrenewed is why a hold cannot be granted: for too long nothing has shown that
+// the session lives.
+var errUnrenewed = fmt.Errorf("%w: no transaction carried out in time", ErrExpired)
+
+// Renewed reports whether the lease of s is fresh: whether the ensemble has carried out
+// a transaction of s, at most a third of the timeout ago.
+func (s *Session) Renewed() bool {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return s.lease.fresh(now())
+}
+
+// Renew renews the lease of s unless it is fresh: see [Session.Renewed]. For this it
+// makes a transaction that checks for the znode at path and changes nothing, and
+// repeats it until the ensemble answers. Whether the znode is there does not matter,
+// nor whether the client may read it. A recipe does so before it says that something is
+// held because of what it has only read. The error is ctx's cause or s's Err.
+func (s *Session) Renew(ctx context.Context, path string) error {
+	for !s.Renewed() {
+		err := s.Retry(ctx, func() error {
+			_, err := s.Multi(ctx, OpCheck(path, -1))
+			return err
+		})
+		switch {
+		case ctx.Err() != nil:
+			return GivenUp(ctx)
+		case s.Err() != nil:
+			return s.Err()
+		case err != nil && !s.Renewed(): // the word of one server, or one that came too late
+			if err := s.pause(ctx, s.Timeout()/24); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// until returns the moment up to which what is held in the session is good even if
+// nothing more is heard. It is zero before the lease was first renewed.
+func (s *Session) until() time.Time {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return s.lease.until(now())
+}
+
+// check ends the session if its lease has run out, and returns Err. It is for
+// those who have waited and are about to rely on the session.
+func (s *Session) check() error {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	now := now()
+	s.expire(now, s.lease.over(now, s.situation(now)))
+	return s.Err()
+}
+
+// expire ends the session if the lease says so. It is called with c.mu held.
+func (s *Session) expire(now moment, do action) {
+	switch do {
+	case endSilent:
+		s.c.become(s, Expired, fmt.Errorf("%w: no answer for %v", ErrExpired, s.lease.silent(now).Round(time.Millisecond)))
+	case endUnrenewed:
+		s.c.become(s, Expired, fmt.Errorf("%w: no transaction carried out for %v", ErrExpired, now.since(s.lease.renewed).Round(time.Millisecond)))
+	}
+}
+
+// situation returns what matters to the lease. It is called with c.mu held.
+func (s *Session) situation(now moment) situation {
+	sit := situation{held: len(s.holds) > 0, sought: s.c.wants > 0}
+	if s.gate.open {
+		sit.up = !s.wire.left
+		sit.backlog = s.wire.sent.backlog(now, s.lease.silent(now))
+	}
+	return sit
+}
+
+// keepLease ends the session when its lease runs out. Before that it leaves a server
+// that has fallen silent, or lost the others, so that another can be tried in time.
+// While anything is held or being acquired, it keeps the lease renewed.
+func (s *Session) keepLease() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-s.wake:
+		case <-s.Done():
+			return
+		}
+		timer.Reset(s.tend())
+	}
+}
+
+// tend takes the next step for the lease, and returns when to look again at the latest.
+func (s *Session) tend() time.Duration {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if s.Err() != nil {
+		return time.Hour // nobody will look
+	}
+	now := now()
+	do, wait := s.lease.next(now, s.situation(now))
+	switch do {
+	case endSilent, endUnrenewed:
+		s.expire(now, do)
+	case leaveSilent, leaveUnrenewed:
+		if do == leaveUnrenewed {
+			s.lease.left = s.lease.renewed
+		}
+		s.wire.left = true
+		wire := s.wire
+		s.c.mu.Unlock() // to hang up may be to call a function of the program
+		defer s.c.mu.Lock()
+		wire.abort()
+	case renew:
+		node := s.anyNode()
+		s.request(now, &s.lease.renewal, func() error {
+			// What the check finds does not matter: the ensemble as a whole has said it.
+			_, err := s.conn.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
+			return err
+		})
+	case askLeader:
+		s.request(now, &s.lease.asking, func() error {
+			_, err := s.conn.Sync("/")
+			return err
+		})
+	}
+	return wait
+}
+
+// anyNode returns the full path of a znode of something that is held.
+func (s *Session) anyNode() string {
+	for h := range s.holds {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return cmp.Or(h.node, h.c.FullPath(h.path))
+	}
+	return "/"
+}
+
+// request makes a request of the lease's own, which does not wait for others. Its
+// answer is seen on the wire, and keepLease sees if there is none.
+func (s *Session) request(now moment, a *attempt, f func() error) {
+	*a = attempt{true, now}
+	s.gate.pass()
+	s.c.sessions.Go(func() {
+		err := f()
+		s.c.mu.Lock()
+		a.pending = false
+		s.c.mu.Unlock()
+		s.dismiss(err)
+	})
+}
+
+// lookUp makes keepLease look at the clock again: something has changed.
+func (s *Session) lookUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is about to
+	}
+}

@@ -1,0 +1,295 @@
+package coord
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
+)
+
+// maxFrame is more bytes than any answer has: 100,000 children take 5 MiB.
+const maxFrame = 64 << 20
+
+// A tappedConn sits between go-zookeeper and one connection and sees every frame. The
+// library writes each frame with one Write, so nothing needs to be put together on the
+// way out. On the way in the tap reads frames whole.
+//
+// It notes when each request was written, which one was answered, and whether a quorum
+// has carried it out: the lease goes by that. And it changes what the library believes
+// in four ways:
+//
+//   - The library is told half the session timeout, so that it sends heartbeats twice
+//     as often. The server is told the whole.
+//   - The library gives up on a server that takes long over one frame. The tap takes
+//     no deadlines from it: keepLease looks at all that comes.
+//   - The library's record of the newest zxid races with its own reading of it when it
+//     reconnects, which can lose events for good. So it is never told a zxid. The
+//     session keeps the record, and the tap puts it in where the library sends it.
+//   - Credentials are presented by the tap, directly behind the handshake, because the
+//     library deadlocks if the connection fails while it does.
+type tappedConn struct {
+	net.Conn
+	s      *Session
+	server string
+	began  time.Time // when it was dialled
+	seen   int64     // the newest zxid that the session had seen when this connection was made
+
+	// asked is when the handshake was written. The library does that before it starts
+	// to read and write side by side.
+	asked moment
+
+	// Owned by whoever reads: the library's connect loop in the handshake, then its
+	// receive loop.
+	in     *bufio.Reader
+	frame  []byte // of the frame in hand, what was not read yet
+	stage  stage
+	logins []string // schemes presented and not answered yet, oldest first
+
+	writing chan struct{} // holds a token while something is written
+
+	// Guarded by c.mu of the session.
+	sent pipeline
+	left bool // keepLease has given it up
+}
+
+// A stage is how far a connection has come.
+type stage uint8
+
+const (
+	dialled  stage = iota // the server has not said anything
+	accepted              // it has answered the handshake
+	serving               // and what was asked behind it: it serves the session
+	trusted               // and has done so for a while
+)
+
+// newTappedConn returns conn with a tap. By the time by the server must serve s.
+func newTappedConn(s *Session, conn net.Conn, server string, began, by time.Time) *tappedConn {
+	_ = conn.SetDeadline(by) // as for the library: a conn that cannot is used all the same
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return &tappedConn{
+		Conn:    conn,
+		s:       s,
+		server:  server,
+		began:   began,
+		seen:    s.zxid,
+		in:      bufio.NewReaderSize(conn, 16<<10),
+		writing: make(chan struct{}, 1),
+	}
+}
+
+// abort closes the connection at once. With TCP, what has not been delivered is
+// thrown away: a request that was given up must not arrive much later.
+func (t *tappedConn) abort() {
+	conn := t.Conn
+	if c, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS
+		conn = c.NetConn()
+	}
+	if c, ok := conn.(interface{ SetLinger(int) error }); ok {
+		_ = c.SetLinger(0) // best effort: closed it is in any case
+	}
+	_ = conn.Close() // the only answer would be that it was closed already
+}
+
+// flushed waits until nothing is being written, and reports whether it was so before
+// ctx ended.
+func (t *tappedConn) flushed(ctx context.Context) bool {
+	select {
+	case t.writing <- struct{}{}:
+		<-t.writing
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Close implements [net.Conn].
+func (t *tappedConn) Close() error {
+	t.abort()
+	return nil
+}
+
+// SetReadDeadline implements [net.Conn]. The library would wait ten times too long for
+// the handshake, and without end for the second half of its answer; and not long
+// enough for a large answer on a slow line.
+func (t *tappedConn) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline implements [net.Conn].
+func (t *tappedConn) SetWriteDeadline(time.Time) error { return nil }
+
+// Write implements [net.Conn]. It takes one frame.
+func (t *tappedConn) Write(b []byte) (int, error) {
+	if len(b) < 12 {
+		return 0, fmt.Errorf("coord: frame of %d bytes", len(b)) // no request is that short
+	}
+	out, first := b, t.asked.never()
+	if first {
+		out = t.connectRequest(b)
+	} else {
+		out = t.request(b)
+	}
+	t.writing <- struct{}{}
+	err := t.write(out)
+	<-t.writing
+	if err != nil {
+		t.abort()
+		if first {
+			t.failed(err)
+			return 0, err
+		}
+		// The library will see the reads fail. Were it told here, it would answer
+		// the request for this, and again for the end of the connection; with the
+		// answer that a Close of its own has given before these are more than it
+		// has room for, and it would stand still for good.
+	}
+	return len(b), nil
+}
+
+// request notes that frame is being written, and returns it as the server is to see it.
+func (t *tappedConn) request(frame []byte) []byte {
+	d := jute.NewDecoder(frame[4:])
+	h := d.RequestHeader()
+	r := request{xid: h.Xid, size: len(frame), writes: h.Op.Writes()}
+	if h.Op == jute.OpSetWatches {
+		w := d.SetWatches()
+		w.Zxid = t.seen
+		e := jute.NewRequest(h.Xid, h.Op)
+		e.SetWatches(w)
+		frame, r.watches = e.Frame(), &w
+	}
+	t.note(r)
+	return frame
+}
+
+// note puts r into the pipeline, as of now.
+func (t *tappedConn) note(r request) {
+	s := t.s
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	r.at, r.acked = now(), s.lease.acked
+	t.sent = append(t.sent, r)
+}
+
+// write writes a frame. The kernel takes more of a long one as the server takes what
+// was before, which is a sign of life.
+func (t *tappedConn) write(frame []byte) error {
+	for len(frame) > largeRequest {
+		if _, err := t.Conn.Write(frame[:largeRequest]); err != nil {
+			return err
+		}
+		frame = frame[largeRequest:]
+		t.hears()
+	}
+	_, err := t.Conn.Write(frame)
+	return err
+}
+
+// Read implements [net.Conn].
+func (t *tappedConn) Read(b []byte) (int, error) {
+	for len(t.frame) == 0 {
+		frame, err := t.next()
+		if err != nil {
+			t.failed(err)
+			return 0, err
+		}
+		t.frame = frame
+	}
+	n := copy(b, t.frame)
+	t.frame = t.frame[n:]
+	return n, nil
+}
+
+// failed notes why the server says nothing more, or does not take the handshake.
+func (t *tappedConn) failed(err error) {
+	if t.s.Err() != nil || t.stage >= serving && !final(err) {
+		return
+	}
+	t.s.c.failed(t.server, t.began, t.explained(err))
+}
+
+// next reads a frame and returns what the library shall see of it, if anything.
+func (t *tappedConn) next() ([]byte, error) {
+	frame, err := t.readFrame()
+	switch {
+	case err != nil:
+		return nil, err
+	case t.stage == dialled:
+		return t.connectResponse(frame)
+	}
+	d := jute.NewDecoder(frame[4:])
+	h := d.ReplyHeader()
+	if h.Xid == jute.XidEvent {
+		return frame, nil // which answers nothing
+	}
+	var login string
+	if h.Xid == jute.XidAuth && len(t.logins) > 0 {
+		login, t.logins = t.logins[0], t.logins[1:]
+	}
+	if err := denied(login, h.Code); err != nil {
+		return nil, err
+	}
+	// One server may refuse a request alone. If the ensemble refuses a Multi the code
+	// is zero, and the reasons are behind it.
+	r := t.answered(h, h.Code == jute.OK && !expiredWithin(d))
+	t.served(h)
+	if r.watches != nil {
+		if h.Code != jute.OK { // the library would go on as if they were armed
+			return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
+		}
+		t.s.c.loop.Rearmed(r.watches.Data, r.watches.Exist, r.watches.Child)
+	}
+	if login != "" {
+		return nil, nil
+	}
+	h.Zxid = 0
+	h.Put(frame[4:])
+	return frame, nil
+}
+
+// answered notes the answer with the header h, which has come just now, and returns
+// the request that it answers.
+func (t *tappedConn) answered(h jute.ReplyHeader, success bool) request {
+	s, now := t.s, now()
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	r := t.sent.answered(now, h.Xid)
+	s.lease.answered(now, r, r.writes && success)
+	if h.Xid >= 0 { // as in the library, which takes no zxid from other answers
+		s.zxid = max(s.zxid, h.Zxid)
+	}
+	return r
+}
+
+// readFrame reads a frame, with its length in front.
+func (t *tappedConn) readFrame() ([]byte, error) {
+	head, err := t.in.Peek(4)
+	if err != nil {
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size < 16 || size > maxFrame { // the shortest is a reply without a body
+		return nil, mangled(head)
+	}
+	frame := make([]byte, 4+size)
+	for n := 0; ; {
+		k, err := t.in.Read(frame[n:])
+		if n += k; n == len(frame) {
+			return frame, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.hears() // a large answer on a slow line, or a flood of events
+	}
+}
+
+// hears notes that bytes have come, or gone, of what is not there as a whole.
+func (t *tappedConn) hears() {
+	t.s.c.mu.Lock()
+	defer t.s.c.mu.Unlock()
+	t.s.lease.hears(now())
+}

@@ -1,0 +1,33 @@
+package harness
+
+import (
+	"os"
+
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+)
+
+// Stress reports whether tests shall run their long form.
+var Stress = os.Getenv("ZKCOORD_STRESS") != ""
+
+// Main wraps the m of TestMain as [ensemble.Main] does: it ends the real server that
+// tests share.
+//
+//	func TestMain(m *testing.M) { goleak.VerifyTestMain(harness.Main(m)) }
+//
+// Each of after is called once the tests have run.
+func Main(m ensemble.Runner, after ...func()) ensemble.Runner {
+	return runner{ensemble.Main(m), after}
+}
+
+type runner struct {
+	ensemble.Runner
+	after []func()
+}
+
+func (r runner) Run() int {
+	code := r.Runner.Run()
+	for _, f := range r.after {
+		f()
+	}
+	return code
+}

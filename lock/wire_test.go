@@ -1,0 +1,133 @@
+package lock_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
+)
+
+// What a Mutex costs: how many requests, and how many events.
+func TestWire(t *testing.T) { inBoth(t, mutex, wires, nothingLeft) }
+
+var wires = []scenario{
+	{"a free lock is had for one request, whose answer is enough (R40, R89)", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		w.Must(w.Held(b).Release(bg)) // so that the directory is there
+		var mu sync.Mutex
+		var requests []string
+		var heal func()
+		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			mu.Lock()
+			defer mu.Unlock()
+			if f.Dir == coordtest.ToServer && f.N != 0 && f.Op != "sync" && f.Op != "check" {
+				// The second has no answer before the lock is held.
+				if requests = append(requests, f.Op); len(requests) == 2 {
+					heal = a.Link.Stall(coordtest.Both)
+				}
+			}
+			return coordtest.Pass
+		})
+		h := w.Held(a)
+		w.Eventually("second request", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(requests) >= 2
+		})
+		mu.Lock()
+		if want := []string{"multi", "getData"}; !slices.Equal(requests, want) { // and then it follows its znode
+			w.Errorf("requests %q, want %q", requests, want)
+		}
+		mu.Unlock()
+		w.Must(h.Err())
+		heal()
+		n := w.Record(a)
+		n.Ops() // its look is answered
+		w.Must(h.Release(bg))
+		n.Costs("a release", "delete")
+	}},
+	{"a hand-over costs the next one no request: it needs to say nothing to know (R89)", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		hb := w.Queued(bg, b, 2)
+		n := w.Record(b)
+		n.Ops() // its reads are answered
+		heal := b.Link.Stall(coordtest.ToServer)
+		w.Must(ha.Release(bg))
+		w.Grant(hb)
+		heal()
+		n.Costs("a hand-over")
+		if got := n.Events(); got != 1 {
+			w.Errorf("%d events", got)
+		}
+		w.Must(hb.Release(bg))
+		n.Costs("a release", "delete")
+	}},
+	{"who waits behind one other costs one listing and two watches, and then nothing (R89)", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		n := w.Record(b)
+		hb := w.Queued(bg, b, 2)
+		n.Costs("a wait", "getChildren2", "getData", "getData", "multi")
+		time.Sleep(2 * T) // in which something could be asked
+		n.Costs("further waiting")
+		w.Must(ha.Release(bg))
+		w.Grant(hb)
+		w.Must(hb.Release(bg))
+	}},
+	{"a try on a held lock costs a create, a listing and a delete, beside the look at its own znode (R61)", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		n := w.Record(b)
+		h := w.Try(bg, b.Client, w.Dir)
+		w.Wants(w.Outcome(h), coord.ErrLocked)
+		w.Wait("done", h.Done())
+		// If the deletion overtakes the answer to the look, that looks once more.
+		want := []string{"delete", "getChildren2", "getData", "multi"}
+		if got := n.Ops(); len(got) > len(want)+1 || !slices.Equal(slices.Compact(got), want) {
+			w.Errorf("a try costs %q, want %q", got, want)
+		}
+		w.Must(ha.Release(bg))
+	}},
+	{"a release wakes the next and nobody else (R88)", func(w place) {
+		const waiters = 5
+		first := w.Client(T)
+		holds := []*coord.Hold{w.Held(first)}
+		counts := []*harness.Record{w.Record(first)}
+		for i := range waiters {
+			c := w.Client(T)
+			holds = append(holds, w.Queued(bg, c, i+2))
+			counts = append(counts, w.Record(c))
+		}
+		for i, h := range holds {
+			w.Grant(h)
+			for _, n := range counts {
+				n.Events()
+				n.Ops()
+			}
+			w.Must(h.Release(bg))
+			if i+1 < len(holds) {
+				w.Grant(holds[i+1])
+			}
+			for j := i + 1; j < len(holds); j++ {
+				want := 0
+				if j == i+1 {
+					want = 1
+				}
+				if got := counts[j].Events(); got != want {
+					w.Errorf("release %d: %d events to contender %d, want %d", i, got, j, want)
+				}
+				var asks []string
+				if j == i+1 && i > 0 { // it came behind several, and looks who is left
+					asks = []string{"getChildren2"}
+				}
+				counts[j].Costs(fmt.Sprintf("release %d for contender %d", i, j), asks...)
+			}
+		}
+	}},
+}
