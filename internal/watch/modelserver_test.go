@@ -159,7 +159,7 @@ func (w *world) snapshot(v int8) event.Snapshot {
 	if !w.versions[v].exists {
 		return event.Snapshot{}
 	}
-	stat := zk.Stat{Czxid: int64(w.versions[v].created), Mzxid: int64(v), Pzxid: int64(v)}
+	stat := event.Stat{Czxid: int64(w.versions[v].created), Mzxid: int64(v), Pzxid: int64(v)}
 	return event.Snapshot{Exists: true, Stat: stat, Data: someData}
 }
 

@@ -175,7 +175,7 @@ func readOnce(c Conn, path string, kind event.Kind, arm bool) (event.Snapshot, w
 		return event.Snapshot{}, unarmed, err
 	}
 	if stat != nil {
-		snap.Stat = *stat
+		snap.Stat = event.Stat(*stat)
 	}
 	if !arm {
 		w = unarmed

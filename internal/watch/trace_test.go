@@ -136,7 +136,7 @@ func (t *tracer) input(args []string) input {
 				if err != nil {
 					t.Fatal(err)
 				}
-				in.answer.snap = event.Snapshot{Exists: true, Stat: zk.Stat{Czxid: 1, Mzxid: n, Pzxid: n}}
+				in.answer.snap = event.Snapshot{Exists: true, Stat: event.Stat{Czxid: 1, Mzxid: n, Pzxid: n}}
 			}
 		}
 	case closed:

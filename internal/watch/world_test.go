@@ -110,7 +110,7 @@ func say(kind event.Kind, s event.Snapshot) string {
 		text = "there"
 	case s.Exists:
 		text = string(s.Data)
-	case s.Data != nil || s.Children != nil || s.Stat != zk.Stat{}:
+	case s.Data != nil || s.Children != nil || s.Stat != event.Stat{}:
 		text = "nothing, with something in it"
 	}
 	if s.Suspended {
