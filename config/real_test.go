@@ -121,7 +121,7 @@ func TestReal(t *testing.T) {
 	// Without witnesses.
 	auth := []coord.Auth{{Scheme: "digest", Credential: []byte("ada:lovelace")}}
 	acl := zk.DigestACL(zk.PermAll, "ada", "lovelace")
-	owner := dial(&coord.Options{Chroot: root + "/closed", Auth: auth, ACL: acl})
+	owner := dial(&coord.Options{Chroot: root + "/closed", Auth: auth, ACL: []coord.ACL{coord.ACL(acl[0])}})
 	_, err = add(bg, owner, "/n")
 	w.Must(err)
 	_, err = w.Op().Create(root+"/open", nil, 0, acl)

@@ -18,6 +18,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 const secret = "hunter2"
@@ -58,7 +59,7 @@ func TestDialWithWrongCredentials(t *testing.T) {
 			for range 20 {
 				bubble(t, func(w *world) {
 					var j journal
-					w.within(5*time.Second, "Dial", func() {
+					w.Within(5*time.Second, "Dial", func() {
 						_, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: w.line().Dial, Auth: auth, Logger: j.logger()})
 						if !errors.Is(err, zk.ErrAuthFailed) || !strings.Contains(err.Error(), `"kerberos"`) {
 							t.Errorf("error %v, want that the credential of scheme kerberos is refused", err)
@@ -86,7 +87,7 @@ func TestDialWithCredentialsEndsWithItsContext(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
-		w.within(time.Second+soon, "Dial", func() {
+		w.Within(time.Second+soon, "Dial", func() {
 			_, err := coord.Dial(ctx, []string{"server"}, &coord.Options{Dial: l.Dial, Auth: []coord.Auth{{Scheme: "digest", Credential: []byte("u:" + secret)}}})
 			if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), secret) {
 				t.Errorf("error %v", err)
@@ -103,7 +104,7 @@ func TestCredentialsOnEveryConnection(t *testing.T) {
 		var j journal
 		l := w.line()
 		auth := coord.Auth{Scheme: "digest", Credential: []byte("u:" + secret)}
-		c := w.client(l, coord.Options{Auth: []coord.Auth{auth}, ACL: zk.DigestACL(zk.PermAll, "u", secret), Logger: j.logger()})
+		c := w.client(l, coord.Options{Auth: []coord.Auth{auth}, ACL: []coord.ACL{coord.DigestACL(coord.PermAll, "u", secret)}, Logger: j.logger()})
 		other := w.client(w.line(), coord.Options{})
 		must(t, c.Session().MakeDir(bg, "/ours/deep"))
 		get := func(c *coord.Client) error {
@@ -118,9 +119,9 @@ func TestCredentialsOnEveryConnection(t *testing.T) {
 			if err := get(other); !errors.Is(err, zk.ErrNoAuth) {
 				t.Errorf("without the credential: %v, want %v", err, zk.ErrNoAuth)
 			}
-			w.flap(c, l.Reset)
+			w.Flap(c, l.Reset)
 			must(t, get(c))
-			w.flap(c, func() { w.Expire(c.Session().ID()) })
+			w.Flap(c, func() { w.Fake.Expire(c.Session().ID()) })
 		}
 		for _, text := range []string{fmt.Sprint(auth), fmt.Sprintf("%v %+v %#v %s", auth, auth, auth, auth), j.String()} {
 			if strings.Contains(text, secret) || text == "" {
@@ -176,7 +177,7 @@ func TestMakeDir(t *testing.T) {
 			var made int
 			l.OnFrame(func(f coordtest.Frame) coordtest.Action {
 				if f.Dir == coordtest.ToServer && strings.HasPrefix(f.Op, "createContainer") && made%3 != 0 {
-					w.Reap()
+					w.Fake.Reap()
 				}
 				if f.Dir == coordtest.ToServer {
 					made++
@@ -196,9 +197,9 @@ func TestMakeDir(t *testing.T) {
 				}
 				must(t, c.Conn().Delete(leaf, -1))
 			}
-			w.Reap()
-			w.Reap()
-			w.Reap()
+			w.Fake.Reap()
+			w.Fake.Reap()
+			w.Fake.Reap()
 			if tree := w.Tree(); strings.Contains(tree, "/a") {
 				t.Errorf("what is empty is no container:\n%s", tree)
 			}
@@ -209,7 +210,7 @@ func TestMakeDir(t *testing.T) {
 		bubble(t, func(w *world) {
 			l := w.line()
 			c, other := w.client(l, coord.Options{}), w.client(w.line(), coord.Options{})
-			r := record(l)
+			r := harness.RecordLink(l)
 			var removed int
 			above := path[:strings.LastIndexByte(path, '/')]
 			l.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -220,11 +221,11 @@ func TestMakeDir(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				r.add(f)
+				r.Add(f)
 				return coordtest.Pass
 			})
 			err := c.Session().MakeDir(bg, path)
-			f(w, r.requests, err)
+			f(w, r.Requests, err)
 			if removed == 0 {
 				t.Error("nothing was removed")
 			}
@@ -260,7 +261,7 @@ func TestMakeDir(t *testing.T) {
 			defer c.Close()
 			must(t, c.Session().MakeDir(bg, "/a/b/c"))
 			must(t, c.Session().MakeDir(bg, "/a/b/c"))
-			w.Reap()
+			w.Fake.Reap()
 			if !strings.Contains(w.Tree(), "/a/b/c") {
 				t.Errorf("tree\n%s", w.Tree())
 			}
@@ -304,7 +305,7 @@ func TestBlockingTraceStallsNothing(t *testing.T) {
 		<-hold.Lost()
 		<-hold.Done()
 		heal()
-		w.within(10*time.Second, "reconnect", func() { w.await(c, coord.Connected) })
+		w.Within(10*time.Second, "reconnect", func() { w.Await(c, coord.Connected) })
 		must(t, within(w, func() error { _, err := coord.Read(bg, c, exists("/")); return err }))
 		synctest.Wait()
 		time.AfterFunc(time.Minute, func() { close(open) })

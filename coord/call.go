@@ -19,7 +19,12 @@ import (
 // that ends the program, as on any goroutine. If f ends its goroutine instead of
 // returning, as [testing.T.FailNow] does, Call returns an error.
 func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
-	v, _, err := exchange(ctx, s, f)
+	return call(ctx, s, purpose{op: "other"}, f)
+}
+
+// call is Call for a purpose that is known.
+func call[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (T, error) {
+	v, _, err := exchange(ctx, s, p, f)
 	if over := s.Err(); over != nil && ctx.Err() == nil {
 		var zero T
 		return zero, over
@@ -32,7 +37,7 @@ func Call[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 // returned. So f must do no harm when it is carried out more than once, and its
 // request must be small enough: see [CheckSize].
 func Retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
-	return retry(ctx, s, f)
+	return retry(ctx, s, purpose{op: "other"}, f)
 }
 
 // Transact makes a transaction of ops, for use within [Call] and [Retry]. It

@@ -66,7 +66,7 @@ func TestCloseWhenNothingMovesAnyMore(t *testing.T) {
 								}}, err
 							}})
 							must(t, err)
-							w.Freeze()
+							w.Fake.Freeze()
 							clogged.Store(clogs == "before")
 							var wg sync.WaitGroup
 							for range queued {
@@ -86,7 +86,7 @@ func TestCloseWhenNothingMovesAnyMore(t *testing.T) {
 									}
 								})
 							}
-							w.within(2*time.Second, "Close", func() { must(t, c.Close()) })
+							w.Within(2*time.Second, "Close", func() { must(t, c.Close()) })
 							close(closed)
 							wg.Wait()
 						})
@@ -117,7 +117,7 @@ func TestAnswerDuringClose(t *testing.T) {
 					}
 					synctest.Wait()
 					time.AfterFunc(late, heal)
-					w.within(2*time.Second, "Close", func() { must(t, c.Close()) })
+					w.Within(2*time.Second, "Close", func() { must(t, c.Close()) })
 					wg.Wait()
 					time.Sleep(3 * time.Second) // virtual: until the answers have come
 				})

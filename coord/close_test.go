@@ -26,7 +26,7 @@ func TestClosedClient(t *testing.T) {
 		c := w.client(w.line(), coord.Options{})
 		s, before := c.Session(), c.Expired()
 		must(t, c.Close())
-		w.within(0, "a closed client", func() {
+		w.Within(0, "a closed client", func() {
 			for range 50 { // a select that has a choice takes any
 				for _, wait := range waits {
 					err := wait.wait(bg, c)
@@ -113,13 +113,13 @@ func TestCloseInEveryState(t *testing.T) {
 					synctest.Wait()
 					start = time.Now()
 					for range 3 {
-						wg.Go(func() { w.within(closing, "Close", func() { must(t, c.Close()) }) })
+						wg.Go(func() { w.Within(closing, "Close", func() { must(t, c.Close()) }) })
 					}
 					wg.Wait()
 					if state, _ := c.State(); state != coord.Closed {
 						t.Errorf("state %v", state)
 					}
-					w.within(0, "Close again", func() { must(t, c.Close()) })
+					w.Within(0, "Close again", func() { must(t, c.Close()) })
 				})
 			})
 		}
@@ -143,7 +143,7 @@ func TestCloseDoesNotWaitForNothing(t *testing.T) {
 					l := w.line()
 					c := w.client(l, coord.Options{})
 					cond.cause(w, l, c)
-					w.within(soon, "Close", func() { c.Close() })
+					w.Within(soon, "Close", func() { c.Close() })
 				})
 			}
 		})
@@ -165,9 +165,9 @@ func TestCloseEndsTheSessionAtOnce(t *testing.T) {
 					})
 				})
 			}
-			w.within(soon, "Close", func() { c.Close() })
-			if tree := w.Tree(); strings.Contains(tree, "/") || len(w.Sessions()) != 0 {
-				t.Errorf("with %d calls: sessions %x, tree\n%s", calls, w.Sessions(), tree)
+			w.Within(soon, "Close", func() { c.Close() })
+			if tree := w.Tree(); strings.Contains(tree, "/") || len(w.Fake.Sessions()) != 0 {
+				t.Errorf("with %d calls: sessions %x, tree\n%s", calls, w.Fake.Sessions(), tree)
 			}
 			wg.Wait()
 		})
@@ -183,12 +183,12 @@ func TestNoZombieAfterClose(t *testing.T) {
 			bubble(t, func(w *world) {
 				l := w.line()
 				c := w.client(l, coord.Options{})
-				thaw := w.Freeze()
+				thaw := w.Fake.Freeze()
 				l.Reset()
 				if expired {
-					w.await(c, coord.Expired)
+					w.Await(c, coord.Expired)
 				} else {
-					w.await(c, coord.Suspended)
+					w.Await(c, coord.Suspended)
 				}
 				time.Sleep(100 * time.Millisecond) // virtual: amid the handshake
 				for i := range calls {
@@ -198,11 +198,11 @@ func TestNoZombieAfterClose(t *testing.T) {
 					})
 				}
 				synctest.Wait()
-				w.within(closing, "Close", func() { c.Close() })
+				w.Within(closing, "Close", func() { c.Close() })
 				thaw()
 				time.Sleep(time.Minute) // virtual: any session of ours that nobody keeps alive is over
-				if len(w.Sessions()) != 0 || strings.Contains(w.Tree(), "/") {
-					t.Errorf("expired %v, %d calls: sessions %x, tree\n%s", expired, calls, w.Sessions(), w.Tree())
+				if len(w.Fake.Sessions()) != 0 || strings.Contains(w.Tree(), "/") {
+					t.Errorf("expired %v, %d calls: sessions %x, tree\n%s", expired, calls, w.Fake.Sessions(), w.Tree())
 				}
 			})
 		}
@@ -219,12 +219,12 @@ func TestCloseAmidReconnect(t *testing.T) {
 			s := c.Watch(bg, "/a", event.Data)
 			<-s.Updates()
 			if i%2 == 0 {
-				w.Expire(c.Session().ID())
+				w.Fake.Expire(c.Session().ID())
 			} else {
 				l.Reset()
 			}
 			time.Sleep(time.Duration(i) * time.Microsecond) // virtual
-			w.within(closing, "Close", func() { c.Close() })
+			w.Within(closing, "Close", func() { c.Close() })
 			if !errors.Is(s.Err(), coord.ErrClosed) {
 				t.Errorf("stream: %v", s.Err())
 			}

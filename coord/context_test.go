@@ -12,6 +12,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // conditions are states of a connection in which nothing is answered. Each
@@ -25,31 +26,31 @@ var conditions = []struct {
 	{"stalled", coord.Connected, true, func(w *world, l *coordtest.Link, c *coord.Client) { l.Stall(coordtest.Both) }},
 	{"stalled to the server", coord.Connected, true, func(w *world, l *coordtest.Link, c *coord.Client) { l.Stall(coordtest.ToServer) }},
 	{"stalled to the client", coord.Connected, true, func(w *world, l *coordtest.Link, c *coord.Client) { l.Stall(coordtest.ToClient) }},
-	{"server frozen", coord.Connected, true, func(w *world, l *coordtest.Link, c *coord.Client) { w.Freeze() }},
+	{"server frozen", coord.Connected, true, func(w *world, l *coordtest.Link, c *coord.Client) { w.Fake.Freeze() }},
 	{"stall noticed", coord.Suspended, false, func(w *world, l *coordtest.Link, c *coord.Client) {
 		l.Stall(coordtest.Both)
-		w.await(c, coord.Suspended)
+		w.Await(c, coord.Suspended)
 	}},
 	{"refused", coord.Suspended, false, func(w *world, l *coordtest.Link, c *coord.Client) {
 		l.Cut()
-		w.await(c, coord.Suspended)
+		w.Await(c, coord.Suspended)
 	}},
 	{"handshake hangs", coord.Suspended, false, func(w *world, l *coordtest.Link, c *coord.Client) {
-		w.Freeze()
+		w.Fake.Freeze()
 		l.Reset()
-		w.await(c, coord.Suspended)
+		w.Await(c, coord.Suspended)
 	}},
 	{"expired, refused", coord.Expired, false, func(w *world, l *coordtest.Link, c *coord.Client) {
 		l.Cut()
-		w.await(c, coord.Expired)
+		w.Await(c, coord.Expired)
 	}},
 	{"expired, dial hangs", coord.Expired, false, func(w *world, l *coordtest.Link, c *coord.Client) {
 		l.Stall(coordtest.Both)
-		w.await(c, coord.Expired)
+		w.Await(c, coord.Expired)
 	}},
 	{"expired, handshake hangs", coord.Expired, false, func(w *world, l *coordtest.Link, c *coord.Client) {
-		w.Freeze()
-		w.await(c, coord.Expired)
+		w.Fake.Freeze()
+		w.Await(c, coord.Expired)
 	}},
 }
 
@@ -117,7 +118,7 @@ func TestContextEndsEveryWait(t *testing.T) {
 						for _, d := range []time.Duration{0, time.Millisecond, 700 * time.Millisecond, 2 * time.Second} {
 							ctx, cancel := context.WithCancelCause(bg)
 							time.AfterFunc(d, func() { cancel(cause) })
-							w.within(d+soon, "wait", func() {
+							w.Within(d+soon, "wait", func() {
 								if err := wait.wait(ctx, c); !errors.Is(err, cause) {
 									t.Errorf("error %v, want %v", err, cause)
 								}
@@ -125,7 +126,7 @@ func TestContextEndsEveryWait(t *testing.T) {
 						}
 						ctx, cancel := context.WithCancelCause(bg)
 						cancel(cause)
-						w.within(0, "wait with a ctx that is over", func() {
+						w.Within(0, "wait with a ctx that is over", func() {
 							if err := wait.wait(ctx, c); !errors.Is(err, cause) {
 								t.Errorf("error %v, want %v", err, cause)
 							}
@@ -143,7 +144,7 @@ func TestContextThatIsOver(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()
 		c := w.client(l, coord.Options{})
-		r := record(l)
+		r := harness.RecordLink(l)
 		ctx, cancel := context.WithCancel(bg)
 		cancel()
 		for _, wait := range waits {
@@ -156,7 +157,7 @@ func TestContextThatIsOver(t *testing.T) {
 				}
 			}
 		}
-		if got := r.requests(); len(got) > 0 {
+		if got := r.Requests(); len(got) > 0 {
 			t.Errorf("requests %q", got)
 		}
 	})
@@ -175,14 +176,14 @@ func TestContextEndsACallWhoseReplyIsLost(t *testing.T) {
 		})
 		for range 20 { // more than are let in at a time
 			ctx, cancel := context.WithTimeout(bg, 10*time.Millisecond)
-			w.within(10*time.Millisecond+soon, "Call", func() {
+			w.Within(10*time.Millisecond+soon, "Call", func() {
 				if _, err := coord.Call(ctx, c.Session(), exists("/lost")); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
 				}
 			})
 			cancel()
 		}
-		w.within(10*time.Second, "the next call", func() {
+		w.Within(10*time.Second, "the next call", func() {
 			_, err := coord.Retry(bg, c.Session(), func(conn *zk.Conn) (string, error) {
 				_, _, err := conn.Get("/")
 				return "", err

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 )
 
@@ -46,9 +44,9 @@ func TestDialRefusesNonsenseAtOnce(t *testing.T) {
 		{"relative chroot", bg, one, coord.Options{Chroot: "app"}, "chroot"},
 		{"chroot ending in a slash", bg, one, coord.Options{Chroot: "/app/"}, "chroot"},
 		{"chroot with an empty element", bg, one, coord.Options{Chroot: "/a//b"}, "chroot"},
-		{"empty ACL", bg, one, coord.Options{ACL: []zk.ACL{}}, "empty ACL"},
-		{"ACL without permissions", bg, one, coord.Options{ACL: zk.WorldACL(0)}, "ACL"},
-		{"ACL with unknown permissions", bg, one, coord.Options{ACL: zk.WorldACL(0x40)}, "ACL"},
+		{"empty ACL", bg, one, coord.Options{ACL: []coord.ACL{}}, "empty ACL"},
+		{"ACL without permissions", bg, one, coord.Options{ACL: []coord.ACL{{Perms: 0, Scheme: "world", ID: "anyone"}}}, "ACL"},
+		{"ACL with unknown permissions", bg, one, coord.Options{ACL: []coord.ACL{{Perms: 0x40, Scheme: "world", ID: "anyone"}}}, "ACL"},
 		{"credential without scheme", bg, one, coord.Options{Auth: []coord.Auth{{Credential: []byte("secret")}}}, "scheme"},
 		{"ctx over", canceled, one, coord.Options{}, cause.Error()},
 	} {
@@ -129,7 +127,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 				bubble(t, func(w *world) {
 					ctx, cancel := context.WithTimeout(bg, d)
 					defer cancel()
-					w.within(d+soon, "Dial", func() {
+					w.Within(d+soon, "Dial", func() {
 						_, err := coord.Dial(ctx, []string{name}, &coord.Options{Dial: dialBad})
 						if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name+":2181: ") {
 							t.Errorf("error %v, want that of ctx, with what is wrong with %s", err, name)

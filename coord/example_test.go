@@ -7,8 +7,6 @@ import (
 	"log"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
@@ -65,7 +63,7 @@ func ExampleHold_Lost() {
 	}
 
 	err = lead(ctx, c, func(ctx context.Context, settings []byte) {
-		if settings == nil { // not read yet
+		if settings == nil || ctx.Err() != nil { // not read yet; lost already
 			return
 		}
 		fmt.Printf("reindex %s\n", settings)
@@ -159,7 +157,7 @@ func dial(ctx context.Context, servers []string, password string) (*coord.Client
 	return coord.Dial(ctx, servers, &coord.Options{
 		SessionTimeout: 6 * time.Second,
 		Chroot:         "/shop", // all paths are below it
-		ACL:            zk.DigestACL(zk.PermAll, "shop", password),
+		ACL:            []coord.ACL{coord.DigestACL(coord.PermAll, "shop", password)},
 		Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("shop:" + password)}},
 		// TLS:         &tls.Config{RootCAs: ourCA},
 	})

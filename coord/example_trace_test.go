@@ -59,14 +59,14 @@ func ExampleTrace() {
 		<-ctx.Done()
 		return nil
 	})
-	fmt.Println(coord.ErrExpired, errors.Is(err, coord.ErrExpired))
+	fmt.Println(coord.IsLost(err))
 	c.Close() // all has been reported when it returns
 	fmt.Println("held:", held)
 	fmt.Println("lost:", lost)
 	fmt.Println("waited:", seconds)
 	// Output:
 	// true
-	// coord: session expired true
+	// true
 	// held: 0
 	// lost: {"/reports/lock": 1}
 	// waited: {"1": 2}

@@ -12,6 +12,9 @@ import (
 	"github.com/zkcoord/zkcoord/internal/backoff"
 )
 
+// A purpose says of a request what is asked for, in the words of a [RequestInfo].
+type purpose struct{ op, path string }
+
 // exchange makes one request in session s: it calls f, on a goroutine of its own,
 // with the session's connection once that is established, and returns what f does.
 // It returns ctx's cause as soon as ctx ends, and s's Err as soon as s is over.
@@ -19,10 +22,13 @@ import (
 // sent reports whether f was called. If it was, and the error is not [Refused], the
 // request may be carried out, now or later. An answer that is there counts, even if
 // ctx or s has ended as well.
-func exchange[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (v T, sent bool, err error) {
+func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (v T, sent bool, err error) {
+	report := s.c.report.request(ctx, p)
 	if err := s.admit(ctx); err != nil {
+		report.ended(err)
 		return v, false, err
 	}
+	report.sent(s)
 	type answer struct {
 		v   T
 		err error
@@ -31,8 +37,10 @@ func exchange[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error
 	go func() {
 		a := answer{err: errExited}
 		defer func() { // f may not return
-			s.dismiss(a.err)
-			a.err = translate(a.err)
+			err := a.err
+			a.err = translate(err)
+			report.ended(a.err)
+			s.dismiss(err)
 			answers <- a
 		}()
 		a.v, a.err = f(s.conn)
@@ -55,8 +63,8 @@ func exchange[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error
 
 // once makes a request that must not be made twice. An error is Refused, or
 // ErrUnknown, or else the request has not been sent and never will be.
-func once[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (T, error) {
-	v, sent, err := exchange(ctx, s, f)
+func once[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (T, error) {
+	v, sent, err := exchange(ctx, s, p, f)
 	if err == nil || Refused(err) || !sent {
 		return v, err
 	}
@@ -68,9 +76,9 @@ func once[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (
 
 // retry makes a request until it is answered, with success or a refusal. Nothing
 // that is answered after the end of s is relied on.
-func retry[T any](ctx context.Context, s *Session, f func(*zk.Conn) (T, error)) (v T, err error) {
+func retry[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (v T, err error) {
 	err = s.Retry(ctx, func() (err error) {
-		v, _, err = exchange(ctx, s, f)
+		v, _, err = exchange(ctx, s, p, f)
 		if over := s.Err(); over != nil {
 			err = over
 		}
@@ -124,7 +132,11 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	if err := CheckSize(requests...); err != nil {
 		return results, err
 	}
-	answers, err := once(ctx, s, func(conn *zk.Conn) ([]zk.MultiResponse, error) { return multi(conn, requests) })
+	var first string
+	if len(ops) > 0 {
+		first = ops[0].below(s.c)
+	}
+	answers, err := once(ctx, s, purpose{"multi", first}, func(conn *zk.Conn) ([]zk.MultiResponse, error) { return multi(conn, requests) })
 	if err != nil {
 		bad := slices.IndexFunc(answers, func(r zk.MultiResponse) bool { return r.Error != nil })
 		if bad >= 0 {

@@ -42,7 +42,7 @@ func TestFunctionThatDoesNotReturn(t *testing.T) {
 				c := w.client(w.line(), coord.Options{})
 				for range 20 {
 					var called int
-					w.within(soon, name, func() {
+					w.Within(soon, name, func() {
 						err := call(c, func(conn *zk.Conn) (bool, error) {
 							called++
 							if _, _, err := conn.Exists("/"); err != nil {
@@ -61,7 +61,7 @@ func TestFunctionThatDoesNotReturn(t *testing.T) {
 				}
 				_, err := coord.Call(bg, c.Session(), exists("/"))
 				must(t, err)
-				w.within(soon, "Close", func() { must(t, c.Close()) })
+				w.Within(soon, "Close", func() { must(t, c.Close()) })
 			})
 		})
 	}
@@ -90,11 +90,11 @@ func TestHooksThatDoNotReturn(t *testing.T) {
 		})
 		must(t, err)
 		h := coord.NewHold(bg, c, "hold", "/a", func(*coord.Keeper) error { runtime.Goexit(); return nil })
-		w.within(0, "hold", func() { <-h.Done() })
+		w.Within(0, "hold", func() { <-h.Done() })
 		if err := h.Err(); err == nil || !strings.Contains(err.Error(), "ended its goroutine") {
 			t.Errorf("hold: %v", err)
 		}
-		w.within(soon, "Close", func() { must(t, c.Close()) })
+		w.Within(soon, "Close", func() { must(t, c.Close()) })
 		if want := []string{"failed", "connected", "done"}; !slices.Equal(traced, want) {
 			t.Errorf("traced %q, want %q", traced, want)
 		}

@@ -43,7 +43,7 @@ func TestGivenUpIsNotRefused(t *testing.T) {
 			{"while an answer is due", func(_ *world, l *coordtest.Link, _ *coord.Client) { l.Stall(coordtest.ToClient) }},
 			{"while it is cut off", func(w *world, l *coordtest.Link, c *coord.Client) {
 				l.Cut()
-				w.await(c, coord.Suspended)
+				w.Await(c, coord.Suspended)
 			}},
 			{"before it began", nil},
 			{"while many answers are due", func(_ *world, l *coordtest.Link, c *coord.Client) {

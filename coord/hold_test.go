@@ -74,7 +74,7 @@ func TestHoldEnds(t *testing.T) {
 		}, false, false, coord.ErrReleased},
 		{"expired by the server", func(w *world, _ *coordtest.Link, c *coord.Client, h *coord.Hold, _ chan struct{}) {
 			must(w, h.Wait())
-			w.Expire(c.Session().ID())
+			w.Fake.Expire(c.Session().ID())
 		}, true, true, coord.ErrExpired},
 		{"cut off", func(w *world, l *coordtest.Link, c *coord.Client, h *coord.Hold, _ chan struct{}) {
 			must(w, h.Wait())
@@ -104,7 +104,7 @@ func TestHoldEnds(t *testing.T) {
 				}
 				if !tt.acquired && tt.want != zk.ErrNodeExists {
 					l.Cut() // before it is sought
-					w.await(c, coord.Suspended)
+					w.Await(c, coord.Suspended)
 				}
 				gone := make(chan struct{})
 				h := take(c, "/lock", gone)
@@ -220,7 +220,7 @@ func TestGuard(t *testing.T) {
 		}
 		create(t, c, "/store", "", 0)
 		heal := l.Cut()
-		w.await(c, coord.Suspended)
+		w.Await(c, coord.Suspended)
 		h := take(c, "/lock", nil)
 		if err := write(other, h, "too early"); !errors.Is(err, zk.ErrNoNode) {
 			t.Errorf("guarded write before the hold: %v, want %v", err, zk.ErrNoNode)
@@ -231,7 +231,7 @@ func TestGuard(t *testing.T) {
 		l.Stall(coordtest.Both)
 		<-h.Done()
 		must(t, write(other, h, "still there")) // the server keeps the session a little longer
-		for len(w.Sessions()) > 1 {
+		for len(w.Fake.Sessions()) > 1 {
 			time.Sleep(time.Second)
 		}
 		if err := write(other, h, "too late"); !errors.Is(err, zk.ErrNoNode) {
@@ -276,7 +276,7 @@ func TestLostComesFirst(t *testing.T) {
 			holds = append(holds, h)
 		}
 		s := c.Session()
-		w.Expire(s.ID())
+		w.Fake.Expire(s.ID())
 		<-s.Done()
 		for i, h := range holds {
 			if !isClosed(h.Lost()) {

@@ -116,7 +116,7 @@ func TestKit(t *testing.T) {
 		if must(t, err); s != k.Session() || s.ID() == 0 || k.IsPastSession(s.ID()) {
 			t.Errorf("session %#x", s.ID())
 		}
-		w.Expire(s.ID())
+		w.Fake.Expire(s.ID())
 		<-s.Done()
 		if !k.IsPastSession(s.ID()) || k.IsPastSession(s.ID()+1) {
 			t.Error("the session is not past")

@@ -75,7 +75,7 @@ func ends(w *world, c *coord.Client) (here, there time.Time) {
 	if err := s.Err(); !errors.Is(err, coord.ErrExpired) || errors.Is(err, coord.ErrClosed) {
 		w.Errorf("session ended with %v, want ErrExpired", err)
 	}
-	for len(w.Sessions()) > 0 && w.Sessions()[0] == s.ID() {
+	for len(w.Fake.Sessions()) > 0 && w.Fake.Sessions()[0] == s.ID() {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return here, time.Now()
@@ -209,7 +209,7 @@ func TestBlipsCostNothing(t *testing.T) {
 					heal := l.Stall(dir)
 					time.Sleep(timeout / 3)
 					heal()
-					w.await(c, coord.Connected)
+					w.Await(c, coord.Connected)
 					time.Sleep(timeout / 6)
 					l.Reset()
 					time.Sleep(timeout / 6)

@@ -25,7 +25,7 @@ func TestLog(t *testing.T) {
 		heal := l.Cut()
 		<-h.Done()
 		heal()
-		w.await(c, coord.Connected)
+		w.Await(c, coord.Connected)
 		next := fmt.Sprintf("session=%#x", uint64(c.Session().ID()))
 		c.Close()
 		var lines []string

@@ -16,7 +16,7 @@ import (
 // is missing above is made in the same way. It is for those who write recipes,
 // who must be prepared for path to be removed again before they use it.
 func (s *Session) MakeDir(ctx context.Context, path string) error {
-	err := CheckSize(&zk.CreateRequest{Path: path, Acl: s.c.opts.ACL})
+	err := CheckSize(&zk.CreateRequest{Path: path, Acl: s.c.acl})
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
@@ -41,13 +41,14 @@ func (s *Session) MakeDir(ctx context.Context, path string) error {
 
 // makeNode creates path unless it is there.
 func (s *Session) makeNode(ctx context.Context, path string) error {
-	_, err := Retry(ctx, s, func(conn *zk.Conn) (string, error) {
-		return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.opts.ACL)
+	p := purpose{"create", s.c.relative(path)}
+	_, err := retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
+		return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.acl)
 	})
 	if errors.Is(err, ErrUnimplemented) {
 		// The server is too old for containers.
-		_, err = Retry(ctx, s, func(conn *zk.Conn) (string, error) {
-			return conn.Create(path, nil, 0, s.c.opts.ACL)
+		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
+			return conn.Create(path, nil, 0, s.c.acl)
 		})
 	}
 	if errors.Is(err, zk.ErrNodeExists) {

@@ -144,6 +144,14 @@ func OpCheck(path string, version int32) Op {
 	return Op{verb: toCheck, path: path, version: version}
 }
 
+// below returns o's path as the program knows it, below the chroot.
+func (o Op) below(c *Client) string {
+	if o.full {
+		return c.relative(o.path)
+	}
+	return o.path
+}
+
 // String returns what o does, and to which path.
 func (o Op) String() string {
 	what := [...]string{"invalid", "create", "set", "delete", "check"}[o.verb]
@@ -177,7 +185,7 @@ func (o Op) request(c *Client) (any, error) {
 		if ttl > 0 || flags == zk.FlagContainer {
 			return nil, &refusal{fmt.Sprintf("coord: mode %v in a transaction", o.mode), zk.ErrInvalidFlags}
 		}
-		return &zk.CreateRequest{Path: full, Data: o.data, Acl: c.acl(o.acl), Flags: flags}, nil
+		return &zk.CreateRequest{Path: full, Data: o.data, Acl: c.aclOr(o.acl), Flags: flags}, nil
 	case toSet:
 		return &zk.SetDataRequest{Path: full, Data: o.data, Version: o.version}, nil
 	case toDelete:
@@ -199,10 +207,10 @@ func (c *Client) target(path string, mode Mode) (full string, err error) {
 	return strings.TrimSuffix(zkpath.Full(c.opts.Chroot, path), "/") + "/", zkpath.Check(path + "0")
 }
 
-// acl returns the access list of a znode to be created, by default the client's.
-func (c *Client) acl(acl []ACL) []zk.ACL {
+// aclOr returns acl or, if that is empty, the client's.
+func (c *Client) aclOr(acl []ACL) []zk.ACL {
 	if len(acl) == 0 {
-		return c.opts.ACL
+		return c.acl
 	}
 	return zkACL(acl)
 }

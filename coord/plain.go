@@ -105,7 +105,7 @@ func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode
 	}
 	return write(ctx, c, "create", func(s *Session) (created string, at string, err error) {
 		err = c.withRoot(ctx, s, func() (bool, error) {
-			created, err = once(ctx, s, f)
+			created, err = once(ctx, s, purpose{"create", path}, f)
 			return inRoot(path, mode), err
 		})
 		return created, path, err
@@ -120,7 +120,7 @@ func (c *Client) Set(ctx context.Context, path string, data []byte, version int3
 		return Stat{}, &Error{"set", path, err}
 	}
 	return write(ctx, c, "set", func(s *Session) (Stat, string, error) {
-		stat, err := once(ctx, s, f)
+		stat, err := once(ctx, s, purpose{"set", path}, f)
 		return stat, path, err
 	})
 }
@@ -133,7 +133,7 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 	}
 	f := c.deleteRequest(path, version)
 	_, err := write(ctx, c, "delete", func(s *Session) (struct{}, string, error) {
-		_, err := once(ctx, s, f)
+		_, err := once(ctx, s, purpose{"delete", path}, f)
 		return struct{}{}, path, err
 	})
 	return err

@@ -16,6 +16,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A plain request of a client, by its Op in errors. It returns the error alone.
@@ -149,7 +150,7 @@ func TestPlainRefusals(t *testing.T) {
 			return err
 		}
 		txn := func(ops ...coord.Op) error { _, err := c.Txn(bg, ops...); return err }
-		r := record(l)
+		r := harness.RecordLink(l)
 		for _, tt := range []struct {
 			op, path string
 			do       func() error
@@ -185,7 +186,7 @@ func TestPlainRefusals(t *testing.T) {
 		} {
 			if tt.op == "" {
 				must(t, tt.do())
-				r = record(l)
+				r = harness.RecordLink(l)
 				continue
 			}
 			err := tt.do()
@@ -197,7 +198,7 @@ func TestPlainRefusals(t *testing.T) {
 				t.Errorf("wrapped twice: %v", err)
 			}
 		}
-		if got := r.requests(); len(got) != 0 {
+		if got := r.Requests(); len(got) != 0 {
 			t.Errorf("sent %q", got)
 		}
 	})
@@ -223,11 +224,11 @@ func TestPlainRequestsEndWithContext(t *testing.T) {
 		}, false},
 		{"suspended", func(w *world, l *coordtest.Link, c *coord.Client) {
 			l.Cut()
-			w.await(c, coord.Suspended)
+			w.Await(c, coord.Suspended)
 		}, false},
 		{"expired", func(w *world, l *coordtest.Link, c *coord.Client) {
 			l.Cut()
-			w.await(c, coord.Expired)
+			w.Await(c, coord.Expired)
 		}, false},
 		{"expired, and the server does not greet", func(w *world, l *coordtest.Link, c *coord.Client) {
 			l.OnFrame(func(f coordtest.Frame) coordtest.Action {
@@ -236,8 +237,8 @@ func TestPlainRequestsEndWithContext(t *testing.T) {
 				}
 				return coordtest.Pass
 			})
-			w.Expire(c.Session().ID())
-			w.await(c, coord.Expired)
+			w.Fake.Expire(c.Session().ID())
+			w.Await(c, coord.Expired)
 		}, false},
 		{"closed", func(_ *world, _ *coordtest.Link, c *coord.Client) { c.Close() }, false},
 	} {
@@ -248,7 +249,7 @@ func TestPlainRequestsEndWithContext(t *testing.T) {
 					c := w.client(l, coord.Options{})
 					_, err := c.Create(bg, "/a", []byte("1"), 0)
 					must(t, err)
-					r := record(l)
+					r := harness.RecordLink(l)
 					ctx, cancel := context.WithCancelCause(bg)
 					want := errEnough
 					if state.make == nil {
@@ -260,8 +261,8 @@ func TestPlainRequestsEndWithContext(t *testing.T) {
 					if state.name == "closed" {
 						want = coord.ErrClosed
 					}
-					before := len(r.requests())
-					w.within(time.Second+soon, p.op, func() { err = p.do(ctx, c) })
+					before := len(r.Requests())
+					w.Within(time.Second+soon, p.op, func() { err = p.do(ctx, c) })
 					var e *coord.Error
 					if !errors.As(err, &e) || e.Op != p.op || !errors.Is(err, want) || coord.Refused(err) {
 						t.Errorf("error %v, want %v", err, want)
@@ -271,7 +272,7 @@ func TestPlainRequestsEndWithContext(t *testing.T) {
 					}
 					// What was not sent never will be.
 					time.Sleep(time.Minute)
-					for _, op := range r.requests()[before:] {
+					for _, op := range r.Requests()[before:] {
 						if p.write && !state.sent && (strings.HasPrefix(op, p.op) || strings.HasPrefix(op, "multi")) {
 							t.Errorf("sent after all: %q", op)
 						}
@@ -368,13 +369,13 @@ func TestPlainRequestsInTheNextSession(t *testing.T) {
 				must(t, err)
 				s := c.Session()
 				heal := l.Cut()
-				w.await(c, coord.Suspended)
+				w.Await(c, coord.Suspended)
 				time.AfterFunc(time.Minute, func() { heal() })
-				r := record(l)
+				r := harness.RecordLink(l)
 				if must(t, p.do(bg, c)); s.Err() == nil {
 					t.Error("the session has not ended")
 				}
-				got := slices.DeleteFunc(r.requests(), func(op string) bool { return op == "connect" })
+				got := slices.DeleteFunc(r.Requests(), func(op string) bool { return op == "connect" })
 				if !p.write && p.op != "sync" && (len(got) != 2 || got[0] != "sync /") {
 					t.Errorf("asked for %q, want a sync first", got)
 				}

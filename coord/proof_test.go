@@ -18,6 +18,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
@@ -372,7 +373,7 @@ func TestLongPaths(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()
 		c := w.client(l, coord.Options{})
-		r := record(l)
+		r := harness.RecordLink(l)
 		good := "/" + strings.Repeat("ü", 8191) + "x"
 		if err := coord.CheckPath(good); len(good) != 16<<10 || err != nil {
 			t.Errorf("CheckPath of %d bytes = %v", len(good), err)
@@ -389,7 +390,7 @@ func TestLongPaths(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if got := r.requests(); len(got) > 0 {
+		if got := r.Requests(); len(got) > 0 {
 			t.Errorf("asked for %.100q", got)
 		}
 	})
@@ -419,7 +420,7 @@ func TestSessionWords(t *testing.T) {
 					}})
 					must(t, err)
 					defer c.Close()
-					s, r := c.Session(), record(l)
+					s, r := c.Session(), harness.RecordLink(l)
 					h := take(c, "/lock", nil)
 					must(t, h.Wait())
 					synctest.Wait() // until no sync is under way
@@ -433,7 +434,7 @@ func TestSessionWords(t *testing.T) {
 							t.Errorf("error %v", err)
 						}
 					}
-					w.await(c, coord.Connected)
+					w.Await(c, coord.Connected)
 					synctest.Wait()
 					if code == expired {
 						if !errors.Is(s.Err(), coord.ErrExpired) || c.Session() == s || !isClosed(h.Lost()) {
@@ -444,7 +445,7 @@ func TestSessionWords(t *testing.T) {
 						}
 						return
 					}
-					if !slices.Contains(r.requests(), "connect") {
+					if !slices.Contains(r.Requests(), "connect") {
 						t.Error("the connection has not been left")
 					}
 					time.Sleep(time.Minute)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // A refusal that a server may give by itself moves no lease; one by which the
@@ -57,10 +58,10 @@ func TestProveBeforeGrant(t *testing.T) {
 		if s.Renewed() {
 			t.Error("proven without a transaction")
 		}
-		r := record(l)
+		r := harness.RecordLink(l)
 		must(t, s.Renew(bg, "/none"))
 		must(t, s.Renew(bg, "/none")) // which it is
-		if got := r.requests(); !slices.Equal(got, []string{"check /none"}) || !s.Renewed() {
+		if got := r.Requests(); !slices.Equal(got, []string{"check /none"}) || !s.Renewed() {
 			t.Errorf("proven %v, by %q", s.Renewed(), got)
 		}
 		// The ctx bounds it, and so does the session.

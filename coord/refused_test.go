@@ -64,7 +64,7 @@ func TestDialWhereAuthenticationIsRequired(t *testing.T) {
 				b := &bouncer{dial: w.line().Dial}
 				b.demands.Store(true)
 				var j journal
-				w.within(soon, "Dial", func() {
+				w.Within(soon, "Dial", func() {
 					_, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: b.Dial, Auth: auth, Logger: j.logger()})
 					if !errors.Is(err, zk.ErrAuthFailed) || !strings.Contains(err.Error(), "server:2181: server ends sessions without the authentication") {
 						t.Errorf("error %v", err)
@@ -225,7 +225,7 @@ func TestReasonOfAWait(t *testing.T) {
 		must(t, err)
 		defer c.Close()
 		heal := l.Cut()
-		w.await(c, coord.Suspended)
+		w.Await(c, coord.Suspended)
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		if _, err := coord.Call(ctx, c.Session(), exists("/")); err != context.DeadlineExceeded {
 			t.Errorf("Call = %#v, want ctx's cause itself", err)

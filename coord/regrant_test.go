@@ -59,7 +59,7 @@ func TestResumedWithAnotherTimeout(t *testing.T) {
 					time.Sleep(timeout + time.Duration(i)*timeout/12/6)
 					timeout = min(granted, grants[0])
 					m.most.Store(int64(granted))
-					w.flap(c, m.line.Reset)
+					w.Flap(c, m.line.Reset)
 					if s.Timeout() != timeout {
 						t.Fatalf("%v, phase %d: timeout %v, want %v", grants, i, s.Timeout(), timeout)
 					}
@@ -81,7 +81,7 @@ func TestResumedWithAnotherTimeout(t *testing.T) {
 				if d := time.Since(promised); d < 0 || d > time.Millisecond {
 					t.Errorf("lost %v after it should have been", d)
 				}
-				if left := len(w.Sessions()); left != 1 {
+				if left := len(w.Fake.Sessions()); left != 1 {
 					t.Errorf("%d sessions at the server when it is lost", left)
 				}
 			})
@@ -112,7 +112,7 @@ func TestShorterTimeoutWhoseAnswerIsLost(t *testing.T) {
 			m.line.Reset()
 			for time.Since(began) < time.Minute {
 				time.Sleep(10 * time.Millisecond)
-				if !slices.Contains(w.Sessions(), c.Session().ID()) && h.Err() == nil {
+				if !slices.Contains(w.Fake.Sessions(), c.Session().ID()) && h.Err() == nil {
 					t.Fatalf("phase %d: held %v after the reset, and the session is over at the server", i, time.Since(began))
 				}
 			}

@@ -76,7 +76,7 @@ func (s *Session) expire(now moment, do action) {
 
 // situation returns what matters to the lease. It is called with c.mu held.
 func (s *Session) situation(now moment) situation {
-	sit := situation{held: len(s.holds) > 0, sought: s.c.wants > 0}
+	sit := situation{held: len(s.holds) > 0, sought: s.c.holds > 0}
 	if s.gate.open {
 		sit.up = !s.wire.left
 		sit.backlog = s.wire.sent.backlog(now, s.lease.silent(now))
@@ -124,13 +124,13 @@ func (s *Session) tend() time.Duration {
 		wire.abort()
 	case renew:
 		node := s.anyNode()
-		s.request(now, &s.lease.renewal, func() error {
+		s.request(now, &s.lease.renewal, purpose{"renew", s.c.relative(node)}, func() error {
 			// What the check finds does not matter: the ensemble as a whole has said it.
 			_, err := s.conn.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
 			return err
 		})
 	case askLeader:
-		s.request(now, &s.lease.asking, func() error {
+		s.request(now, &s.lease.asking, purpose{"sync", "/"}, func() error {
 			_, err := s.conn.Sync("/")
 			return err
 		})
@@ -150,11 +150,18 @@ func (s *Session) anyNode() string {
 
 // request makes a request of the lease's own, which does not wait for others. Its
 // answer is seen on the wire, and keepLease sees if there is none.
-func (s *Session) request(now moment, a *attempt, f func() error) {
+func (s *Session) request(now moment, a *attempt, p purpose, f func() error) {
 	*a = attempt{true, now}
 	s.gate.pass()
 	s.c.sessions.Go(func() {
+		report := s.c.report.request(s.c.report.ctx, p)
+		report.sent(s)
 		err := f()
+		outcome := translate(err)
+		if Refused(outcome) {
+			outcome = nil // it is an answer, which is what was asked for
+		}
+		report.ended(outcome)
 		s.c.mu.Lock()
 		a.pending = false
 		s.c.mu.Unlock()

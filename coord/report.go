@@ -1,135 +1,13 @@
 package coord
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 )
-
-// A reporter calls trace functions and log handlers, which are the program's and
-// may block, on a goroutine of its own.
-type reporter struct {
-	trace   Trace
-	handler slog.Handler    // nil: discard
-	ctx     context.Context // for what belongs to no operation
-	active  bool            // there is something to call
-
-	mu     sync.Mutex
-	queue  []func()
-	closed bool
-	runner string                  // the goroutine of run
-	told   map[complaint]time.Time // when last; since a session was last established or resumed
-	wake   chan struct{}
-	done   chan struct{}
-}
-
-// A complaint is what the log hears of a server, whatever the words, once a
-// minute at the most.
-type complaint struct {
-	server string
-	final  bool
-}
-
-func newReporter(ctx context.Context, opts *Options) *reporter {
-	r := &reporter{
-		ctx:    context.WithoutCancel(ctx),
-		active: opts.Logger != nil || opts.Trace != nil,
-		told:   make(map[complaint]time.Time),
-		wake:   make(chan struct{}, 1),
-		done:   make(chan struct{}),
-	}
-	if opts.Logger != nil {
-		r.handler = opts.Logger.Handler()
-	}
-	if opts.Trace != nil {
-		r.trace = *opts.Trace
-	}
-	go r.run()
-	return r
-}
-
-func (r *reporter) run() {
-	over := false
-	defer func() {
-		if over {
-			close(r.done)
-		} else { // the program's function has ended the goroutine
-			go r.run()
-		}
-	}()
-	r.mu.Lock()
-	r.runner = goroutine()
-	r.mu.Unlock()
-	for !over {
-		r.mu.Lock()
-		var f func()
-		if len(r.queue) > 0 {
-			f, r.queue[0] = r.queue[0], nil
-			r.queue = r.queue[1:]
-		}
-		closed := r.closed
-		r.mu.Unlock()
-		switch {
-		case f != nil:
-			f()
-		case closed:
-			over = true
-		default:
-			<-r.wake
-		}
-	}
-}
-
-// do queues f behind all that was given to do before.
-func (r *reporter) do(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return
-	}
-	r.queue = append(r.queue, f)
-	r.signal()
-}
-
-func (r *reporter) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
-
-// close lets run end when all has been reported.
-func (r *reporter) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	r.signal()
-}
-
-// wait waits until all has been reported. A function of the program that closes the
-// client is itself a report: for it, wait returns at once.
-func (r *reporter) wait() {
-	r.mu.Lock()
-	own := r.runner == goroutine()
-	r.mu.Unlock()
-	if !own {
-		<-r.done
-	}
-}
-
-// goroutine returns the number of the calling goroutine. There is no better way to
-// learn whether a function is called by one that is waiting for it.
-func goroutine() string {
-	var buf [64]byte
-	stack := bytes.TrimPrefix(buf[:runtime.Stack(buf[:], false)], []byte("goroutine "))
-	n, _, _ := bytes.Cut(stack, []byte(" "))
-	return string(n)
-}
 
 // log queues a record. It is called by the methods below, whose callers it names.
 func (r *reporter) log(ctx context.Context, level slog.Level, msg string, args ...any) {
@@ -165,6 +43,36 @@ func (r *reporter) hold(hook func(context.Context, HoldInfo), ctx context.Contex
 	}
 }
 
+// A requestReport is what is to be reported of a request; nil if nobody listens.
+type requestReport struct {
+	r    *reporter
+	ctx  context.Context
+	info RequestInfo
+}
+
+// request returns the report of a request that is asked for now.
+func (r *reporter) request(ctx context.Context, p purpose) *requestReport {
+	if r.trace.Request == nil {
+		return nil
+	}
+	return &requestReport{r, context.WithoutCancel(ctx), RequestInfo{Op: p.op, Path: p.path, Begin: time.Now()}}
+}
+
+// sent notes that the request is handed to the connection of s.
+func (q *requestReport) sent(s *Session) {
+	if q != nil {
+		q.info.Sent, q.info.Session = time.Now(), s.ID()
+	}
+}
+
+// ended queues the report.
+func (q *requestReport) ended(err error) {
+	if q != nil {
+		q.info.End, q.info.Err = time.Now(), err
+		q.r.do(func() { q.r.trace.Request(q.ctx, q.info) })
+	}
+}
+
 // chatter passes on what go-zookeeper says of itself.
 func (r *reporter) chatter(format string, args ...any) {
 	if r.handler != nil {
@@ -177,6 +85,13 @@ func (r *reporter) dialFailed(i SessionInfo) {
 		r.log(r.ctx, slog.LevelInfo, "no session from zookeeper server", "server", i.Server, "err", i.Err)
 	}
 	r.session(r.trace.DialFailed, i)
+}
+
+// A complaint is what the log hears of a server, whatever the words, once a
+// minute at the most.
+type complaint struct {
+	server string
+	final  bool
 }
 
 // complain reports whether it is time to say so.

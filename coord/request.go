@@ -30,7 +30,7 @@ type listed struct {
 // error. Like those of all requests of a Session the error is [Refused], or ctx's
 // cause, or s's Err.
 func (s *Session) Get(ctx context.Context, path string) (Node, error) {
-	n, err := s.read(ctx, path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
+	n, err := s.read(ctx, "get", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
 		data, stat, err := conn.Get(full)
 		return listed{Node: Node{Data: data}}, stat, err
 	})
@@ -40,7 +40,7 @@ func (s *Session) Get(ctx context.Context, path string) (Node, error) {
 // Exists reads the Stat of the znode at path, as [Session.Get] does. It needs no
 // permission.
 func (s *Session) Exists(ctx context.Context, path string) (Node, error) {
-	n, err := s.read(ctx, path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
+	n, err := s.read(ctx, "exists", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
 		ok, stat, err := conn.Exists(full)
 		if err == nil && !ok {
 			err = ErrNoNode
@@ -52,7 +52,7 @@ func (s *Session) Exists(ctx context.Context, path string) (Node, error) {
 
 // Children lists the children of the znode at path, sorted, as [Session.Get] does.
 func (s *Session) Children(ctx context.Context, path string) (names []string, dir Node, err error) {
-	n, err := s.read(ctx, path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
+	n, err := s.read(ctx, "children", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
 		names, stat, err := conn.Children(full)
 		slices.Sort(names)
 		return listed{names: names}, stat, err
@@ -61,11 +61,11 @@ func (s *Session) Children(ctx context.Context, path string) (names []string, di
 }
 
 // read calls f until there is an answer.
-func (s *Session) read(ctx context.Context, path string, f func(conn *zk.Conn, full string) (listed, *zk.Stat, error)) (listed, error) {
+func (s *Session) read(ctx context.Context, op, path string, f func(conn *zk.Conn, full string) (listed, *zk.Stat, error)) (listed, error) {
 	if err := zkpath.Check(path); err != nil {
 		return listed{}, err
 	}
-	n, err := retry(ctx, s, func(conn *zk.Conn) (listed, error) {
+	n, err := retry(ctx, s, purpose{op, path}, func(conn *zk.Conn) (listed, error) {
 		n, stat, err := f(conn, s.c.FullPath(path))
 		if err != nil {
 			return listed{}, err
@@ -87,7 +87,7 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 	if err := zkpath.Check(path); err != nil {
 		return err
 	}
-	_, err := retry(ctx, s, func(conn *zk.Conn) (string, error) { return conn.Sync(s.c.FullPath(path)) })
+	_, err := retry(ctx, s, purpose{"sync", path}, func(conn *zk.Conn) (string, error) { return conn.Sync(s.c.FullPath(path)) })
 	return err
 }
 
@@ -103,7 +103,7 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mod
 	if err != nil {
 		return "", err
 	}
-	return retry(ctx, s, create)
+	return retry(ctx, s, purpose{"create", path}, create)
 }
 
 // Set sets the data of the znode at path if it has the version, -1 for any,
@@ -115,7 +115,7 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 	if err != nil {
 		return Stat{}, err
 	}
-	return retry(ctx, s, set)
+	return retry(ctx, s, purpose{"set", path}, set)
 }
 
 // Delete deletes the znode at path if it has the version, -1 for any, repeatedly
@@ -125,7 +125,7 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 	if err := zkpath.Check(path); err != nil {
 		return err
 	}
-	_, err := retry(ctx, s, s.c.deleteRequest(path, version))
+	_, err := retry(ctx, s, purpose{"delete", path}, s.c.deleteRequest(path, version))
 	return err
 }
 
@@ -163,7 +163,7 @@ func (c *Client) createRequest(path string, data []byte, mode Mode, acl []ACL) (
 	if err != nil {
 		return nil, err
 	}
-	data, list := bytes.Clone(data), c.acl(acl)
+	data, list := bytes.Clone(data), c.aclOr(acl)
 	if err := checkRequest(&zk.CreateTTLRequest{Path: full, Data: data, Acl: list, Ttl: int64(ttl / time.Millisecond)}); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // ctx that has ended, and why.
@@ -103,7 +104,7 @@ func TestSessionRefusals(t *testing.T) {
 			_, err := s.Set(bg, path, data, version)
 			return err
 		}
-		r, sent := record(l), 0
+		r, sent := harness.RecordLink(l), 0
 		for _, tt := range []struct {
 			what string
 			err  error
@@ -140,7 +141,7 @@ func TestSessionRefusals(t *testing.T) {
 				sent++
 			}
 		}
-		if got := r.requests(); len(got) != sent {
+		if got := r.Requests(); len(got) != sent {
 			t.Errorf("sent %q, want %d requests", got, sent)
 		}
 	})
@@ -242,7 +243,7 @@ func TestMulti(t *testing.T) {
 	t.Run("not sent for what it asks", func(t *testing.T) {
 		bubble(t, func(w *world) {
 			l, s := start(w)
-			r := record(l)
+			r := harness.RecordLink(l)
 			for _, tt := range []struct {
 				op   coord.Op
 				want error
@@ -266,7 +267,7 @@ func TestMulti(t *testing.T) {
 			if !coord.Refused(err) || !errors.Is(err, coord.ErrTooLarge) || res[0].Err != nil || res[1].Err != nil {
 				t.Errorf("too large: %v, %+v", err, res)
 			}
-			if got := r.requests(); len(got) != 0 {
+			if got := r.Requests(); len(got) != 0 {
 				t.Errorf("sent %q", got)
 			}
 		})
@@ -301,7 +302,7 @@ func TestMulti(t *testing.T) {
 	t.Run("never sent", func(t *testing.T) {
 		bubble(t, func(w *world) {
 			l, s := start(w)
-			r := record(l)
+			r := harness.RecordLink(l)
 			if _, err := s.Multi(givenUp(), ops...); err != errEnough {
 				t.Errorf("ctx has ended: %v", err)
 			}
@@ -313,14 +314,14 @@ func TestMulti(t *testing.T) {
 				t.Errorf("ctx ends before there is a connection: %v", err)
 			}
 			time.AfterFunc(time.Second, func() {
-				w.Expire(s.ID())
+				w.Fake.Expire(s.ID())
 				heal()
 			})
 			if _, err := s.Multi(bg, ops...); !errors.Is(err, coord.ErrExpired) || errors.Is(err, coord.ErrUnknown) {
 				t.Errorf("the session ends before there is a connection: %v", err)
 			}
-			if slices.Contains(r.requests(), "multi /root") {
-				t.Errorf("sent %q", r.requests())
+			if slices.Contains(r.Requests(), "multi /root") {
+				t.Errorf("sent %q", r.Requests())
 			}
 		})
 	})
@@ -328,7 +329,7 @@ func TestMulti(t *testing.T) {
 		bubble(t, func(w *world) {
 			l, s := start(w)
 			l.Stall(coordtest.ToClient)
-			time.AfterFunc(time.Second, func() { w.Expire(s.ID()) })
+			time.AfterFunc(time.Second, func() { w.Fake.Expire(s.ID()) })
 			_, err := s.Multi(bg, ops...)
 			if !errors.Is(err, coord.ErrUnknown) || !errors.Is(err, coord.ErrExpired) && !errors.Is(err, zk.ErrConnectionClosed) {
 				t.Errorf("error %v", err)
@@ -407,16 +408,16 @@ func TestSessionRetry(t *testing.T) {
 		if err := s.Retry(ctx, again(1000, nil)); err != errEnough || time.Since(began) != time.Minute || calls < 30 || calls > 150 {
 			t.Errorf("%d calls, %v: %v", calls, time.Since(began), err)
 		}
-		time.AfterFunc(time.Second, func() { w.Expire(s.ID()) })
+		time.AfterFunc(time.Second, func() { w.Fake.Expire(s.ID()) })
 		if err := s.Retry(bg, again(1000, nil)); !errors.Is(err, coord.ErrExpired) {
 			t.Errorf("expired: %v", err)
 		}
 		// The kit's begins again in the next session.
-		w.await(c, coord.Connected)
+		w.Await(c, coord.Connected)
 		var in []*coord.Session
 		err := c.Kit().Retry(bg, func(s *coord.Session) error {
 			if in = append(in, s); len(in) == 1 {
-				w.Expire(s.ID())
+				w.Fake.Expire(s.ID())
 				<-s.Done()
 				return s.Err()
 			}
@@ -440,14 +441,14 @@ func TestSessionRetry(t *testing.T) {
 func TestInDir(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()
-		r := record(l)
+		r := harness.RecordLink(l)
 		s := w.client(l, coord.Options{Chroot: "/root"}).Session()
 		put := func() error { _, err := s.Create(bg, "/d/e/a", nil, 0); return err }
 		must(t, s.InDir(bg, "/d/e", put))
 		if err := s.InDir(bg, "/d/e", put); !errors.Is(err, coord.ErrNodeExists) {
 			t.Errorf("put again: %v", err)
 		}
-		if got := r.requests(); !slices.Contains(got, "createContainer /root/d/e") {
+		if got := r.Requests(); !slices.Contains(got, "createContainer /root/d/e") {
 			t.Errorf("the directory is no container: %q", got)
 		}
 		calls := 0

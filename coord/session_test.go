@@ -45,7 +45,7 @@ func (h *history) trace() *coord.Trace {
 // and that of the new one is not, and states follow each other in order (R22).
 func TestNewSessionAfterExpiry(t *testing.T) {
 	for name, end := range map[string]func(w *world, l *coordtest.Link, c *coord.Client){
-		"told by the server": func(w *world, l *coordtest.Link, c *coord.Client) { w.Expire(c.Session().ID()) },
+		"told by the server": func(w *world, l *coordtest.Link, c *coord.Client) { w.Fake.Expire(c.Session().ID()) },
 		"for want of an answer": func(w *world, l *coordtest.Link, c *coord.Client) {
 			heal := l.Stall(coordtest.Both)
 			time.Sleep(time.Minute)
@@ -83,7 +83,7 @@ func TestNewSessionAfterExpiry(t *testing.T) {
 }
 
 func within(w *world, f func() error) (err error) {
-	w.within(time.Minute, "request", func() { err = f() })
+	w.Within(time.Minute, "request", func() { err = f() })
 	return err
 }
 
@@ -101,7 +101,7 @@ func TestThousandFlaps(t *testing.T) {
 			switch i % 5 {
 			case 4:
 				expiries++
-				w.Expire(s.ID())
+				w.Fake.Expire(s.ID())
 				<-s.Done()
 			case 3:
 				heal := l.Cut()
@@ -116,10 +116,10 @@ func TestThousandFlaps(t *testing.T) {
 				}
 			}
 			if i%5 == 3 {
-				w.await(c, coord.Connected) // so that there is a session to expire
+				w.Await(c, coord.Connected) // so that there is a session to expire
 			}
 		}
-		w.await(c, coord.Connected)
+		w.Await(c, coord.Connected)
 		synctest.Wait()
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -144,8 +144,8 @@ func TestThousandFlaps(t *testing.T) {
 				ended++
 			}
 		}
-		if ended != expiries || len(w.Sessions()) != 1 {
-			t.Errorf("%d sessions have ended, want %d; at the server %d live", ended, expiries, len(w.Sessions()))
+		if ended != expiries || len(w.Fake.Sessions()) != 1 {
+			t.Errorf("%d sessions have ended, want %d; at the server %d live", ended, expiries, len(w.Fake.Sessions()))
 		}
 	})
 }
@@ -167,9 +167,9 @@ func TestNothingCrossesSessions(t *testing.T) {
 				var heal func()
 				switch cond.name {
 				case "server frozen":
-					heal = w.Freeze()
+					heal = w.Fake.Freeze()
 				case "handshake hangs":
-					heal = w.Freeze()
+					heal = w.Fake.Freeze()
 					l.Reset()
 				case "refused":
 					heal = l.Cut()
@@ -181,7 +181,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 					heal = l.Stall(coordtest.Both)
 				}
 				if !cond.up {
-					w.await(c, coord.Suspended)
+					w.Await(c, coord.Suspended)
 				}
 				var wg sync.WaitGroup
 				for i := range 70 {
@@ -201,10 +201,10 @@ func TestNothingCrossesSessions(t *testing.T) {
 					})
 				}
 				<-s.Done()
-				w.within(soon, "calls, after the end", wg.Wait)
+				w.Within(soon, "calls, after the end", wg.Wait)
 				time.Sleep(time.Minute)
 				heal()
-				w.await(c, coord.Connected)
+				w.Await(c, coord.Connected)
 				time.Sleep(time.Minute)
 				if c.Session() == s || strings.Contains(w.Tree(), "/e") {
 					t.Errorf("in session %x, after %x, there is\n%s", c.Session().ID(), s.ID(), w.Tree())
@@ -235,11 +235,11 @@ func TestAnotherSessionIDMeansExpiry(t *testing.T) {
 		s := c.Session()
 		tamper = true
 		l.Reset()
-		w.within(time.Second, "expiry", func() { <-s.Done() })
+		w.Within(time.Second, "expiry", func() { <-s.Done() })
 		if !errors.Is(s.Err(), coord.ErrExpired) {
 			t.Errorf("session ended with %v", s.Err())
 		}
-		w.await(c, coord.Connected)
+		w.Await(c, coord.Connected)
 		if id := c.Session().ID(); id == s.ID() || id == 0xabc {
 			t.Errorf("now in session %x", id)
 		}

@@ -36,6 +36,11 @@ type Trace struct {
 	// Expired is called when a session is over, with everything held in it.
 	Expired func(context.Context, SessionInfo)
 
+	// Request is called when a request has been answered or given up. A write that is
+	// repeated until it is answered is several requests. What the program asks for by
+	// [Client.Conn] is not among them.
+	Request func(context.Context, RequestInfo)
+
 	// WaitBegin is called when a [Hold] is asked for, and WaitEnd when it is held or
 	// not waited for any longer: its Err is nil, or says why it was not acquired.
 	WaitBegin, WaitEnd func(context.Context, HoldInfo)
@@ -79,6 +84,20 @@ func (i HoldInfo) Held() time.Duration {
 		return 0
 	}
 	return i.Ended.Sub(i.Acquired)
+}
+
+// A RequestInfo describes a request to the functions of a [Trace].
+type RequestInfo struct {
+	// Op is the lower-case name of a method of [Session], such as "get" or "multi";
+	// or "watch", for what is read for streams; or "renew", for the transactions
+	// that prove that the session lives while something is held in it.
+	Op      string
+	Path    string    // of a transaction, the first; empty if it is not known
+	Session int64     // zero if it was not sent
+	Begin   time.Time // when it was asked for
+	Sent    time.Time // when it was handed to the connection; zero if it was not
+	End     time.Time // when it was answered or given up
+	Err     error     // nil, or [Refused], or no answer has come
 }
 
 // A SessionInfo describes a session, or an attempt to have one, to the functions of a

@@ -72,8 +72,12 @@ func (m *gauges) trace() *coord.Trace {
 		HoldBegin: hold("held", &m.held, 1), HoldEnd: hold("ended", &m.held, -1),
 		Done:         hold("done", nil, 0),
 		SuspendBegin: session(&m.suspended, 1), SuspendEnd: session(&m.suspended, -1),
-		Connected: func(context.Context, coord.SessionInfo) { m.sessions = 1 },
-		Expired:   session(&m.sessions, -1),
+		Connected: func(context.Context, coord.SessionInfo) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.sessions = 1
+		},
+		Expired: session(&m.sessions, -1),
 	}
 }
 
@@ -120,7 +124,7 @@ func TestTraceIsExact(t *testing.T) {
 						}
 					case 8:
 						if rnd.IntN(3) == 0 {
-							w.Expire(clients[i].Session().ID())
+							w.Fake.Expire(clients[i].Session().ID())
 						}
 					default:
 						time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond)
@@ -189,9 +193,12 @@ func rest(t *testing.T, ms []gauges, all [][]*tried) {
 				waiting++
 			}
 		}
-		if m := &ms[i]; m.waiting != waiting || m.held != held {
+		m := &ms[i]
+		m.mu.Lock()
+		if m.waiting != waiting || m.held != held {
 			t.Errorf("gauges say %d waiting, %d held; there are %d and %d", m.waiting, m.held, waiting, held)
 		}
+		m.mu.Unlock()
 	}
 }
 
@@ -259,7 +266,7 @@ func TestHooksUseTheClient(t *testing.T) {
 					c = w.client(w.line(), o)
 					acquire(t)
 					<-used
-					w.within(soon, "Close", func() { must(t, c.Close()) })
+					w.Within(soon, "Close", func() { must(t, c.Close()) })
 				})
 			})
 		}

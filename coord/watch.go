@@ -15,8 +15,8 @@ import (
 // Watch follows path until ctx ends. The stream's first value comes when the
 // ensemble has given one. It ends with an [Error] whose cause is ctx's, or
 // [ErrClosed], or the ensemble's refusal, such as zk.ErrNoAuth; a znode that is
-// not there is no error but a value. Of a znode that the client may not read the
-// presence can be asked, but newer servers do not say when that changes.
+// not there is no error but a value. The existence of a znode that the client may not
+// read can be queried, but newer servers send no event when it changes.
 //
 // The stream costs no goroutine, and however many streams follow one path, the
 // ensemble sees one watch of each kind.
@@ -48,7 +48,7 @@ type source struct{ c *Client }
 // Read implements [watch.Source].
 func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	session := s.c.Session()
-	err := session.catchUp(s.c.life)
+	err := session.catchUp(s.c.ctx)
 	var answer *watch.Answer
 	if err == nil {
 		answer, err = session.carryOut(r)
@@ -56,7 +56,7 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
 		// within microseconds would not help.
-		_ = session.pause(s.c.life, 5*time.Millisecond)
+		_ = session.pause(s.c.ctx, 5*time.Millisecond)
 	}
 	return answer, err
 }
@@ -65,17 +65,21 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 // because nobody waits for it: when s is over it returns only when the connection
 // has been closed.
 func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
-	if err := s.admit(s.c.life); err != nil {
+	report := s.c.report.request(s.c.ctx, purpose{"watch", s.c.relative(r.Path())})
+	if err := s.admit(s.c.ctx); err != nil {
+		report.ended(err)
 		return nil, err
 	}
+	report.sent(s)
 	answer, err := r.Do(s.conn)
+	report.ended(translate(err))
 	s.dismiss(err)
 	return answer, cmp.Or(s.Err(), translate(err))
 }
 
-// catchUp sees to it that what is read in s is no older than what was read in the
-// sessions before. Within a session the servers do so by themselves: none that is
-// behind what the client has seen takes it over. A new session they open anywhere.
+// catchUp makes reads in s at least as new as those of earlier sessions. Within a
+// session the servers ensure this: one that lags behind the client refuses to resume.
+// A new session may start on any server.
 func (s *Session) catchUp(ctx context.Context) error {
 	s.c.mu.Lock()
 	synced := s.isFirst || s.synced
@@ -83,7 +87,7 @@ func (s *Session) catchUp(ctx context.Context) error {
 	if synced {
 		return nil
 	}
-	_, _, err := exchange(ctx, s, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
+	_, _, err := exchange(ctx, s, purpose{"sync", "/"}, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.synced = s.synced || err == nil

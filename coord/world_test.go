@@ -6,8 +6,6 @@ import (
 	"errors"
 	"math"
 	"net"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +15,11 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
-	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(ensemble.Main(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(harness.Main(m)) }
 
 var bg = context.Background()
 
@@ -36,19 +34,18 @@ const real = 3 * time.Second
 // that must.
 const never = time.Hour
 
-// A world is a bubble with a server in it.
-type world struct {
-	testing.TB
-	*coordtest.Server
-}
+// A world is a bubble with a server in it, and nobody else at first.
+type world struct{ *harness.World }
 
 func bubble(t *testing.T, f func(w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(&world{t, coordtest.NewServer(t)}) })
+	synctest.Test(t, func(t *testing.T) {
+		f(&world{&harness.World{TB: t, Fake: coordtest.NewServer(t)}})
+	})
 }
 
 func (w *world) line() *coordtest.Link {
-	l := w.Link()
+	l := w.Fake.Link()
 	w.Cleanup(l.Close)
 	return l
 }
@@ -57,58 +54,7 @@ func (w *world) line() *coordtest.Link {
 func (w *world) client(l *coordtest.Link, o coord.Options) *coord.Client {
 	w.Helper()
 	o.Dial = l.Dial
-	c, err := coord.Dial(bg, []string{"server"}, &o)
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.Cleanup(func() { c.Close() })
-	return c
-}
-
-// await waits for c to be in state.
-func (w *world) await(c *coord.Client, state coord.State) {
-	w.Helper()
-	end := time.After(never)
-	for {
-		now, changed := c.State()
-		if now == state {
-			return
-		}
-		select {
-		case <-changed:
-		case <-end:
-			w.Fatalf("still %v, want %v", now, state)
-		}
-	}
-}
-
-// flap does what breaks the connection, and waits until c is connected again. To
-// await Suspended would come too late for a state that lasts no time.
-func (w *world) flap(c *coord.Client, blow func()) {
-	w.Helper()
-	_, changed := c.State()
-	blow()
-	<-changed
-	w.await(c, coord.Connected)
-}
-
-// within runs f and checks that it takes no longer than d.
-func (w *world) within(d time.Duration, what string, f func()) {
-	w.Helper()
-	start := time.Now()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	select {
-	case <-done:
-	case <-time.After(never):
-		w.Fatalf("%s: does not end", what)
-	}
-	if took := time.Since(start); took > d {
-		w.Errorf("%s: took %v, want %v at most", what, took, d)
-	}
+	return harness.Dial(w, []string{"server"}, &o)
 }
 
 func isClosed(ch <-chan struct{}) bool {
@@ -157,40 +103,6 @@ func exists(path string) func(*zk.Conn) (bool, error) {
 		ok, _, err := conn.Exists(path)
 		return ok, err
 	}
-}
-
-// A recorder keeps the frames that pass a line.
-type recorder struct {
-	mu     sync.Mutex
-	frames []coordtest.Frame
-}
-
-func record(l *coordtest.Link) *recorder {
-	r := new(recorder)
-	l.OnFrame(func(f coordtest.Frame) coordtest.Action {
-		r.add(f)
-		return coordtest.Pass
-	})
-	return r
-}
-
-func (r *recorder) add(f coordtest.Frame) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.frames = append(r.frames, f)
-}
-
-// requests returns the ops of the requests so far, heartbeats left out.
-func (r *recorder) requests() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var ops []string
-	for _, f := range r.frames {
-		if f.Dir == coordtest.ToServer && f.Op != "ping" {
-			ops = append(ops, strings.TrimSpace(f.Op+" "+f.Path))
-		}
-	}
-	return ops
 }
 
 // A wrapped conn lets a test see and change what is written and read: the two frames

@@ -46,36 +46,33 @@ var wires = []scenario{
 		mu.Unlock()
 		w.Must(h.Err())
 		heal()
-		n := w.Record(a)
+		n := w.Cost(a)
 		n.Ops() // its look is answered
 		w.Must(h.Release(bg))
-		n.Costs("a release", "delete")
+		n.Is("a release", 1, "delete") // of which it hears itself
 	}},
 	{"a hand-over costs the next one no request: it needs to say nothing to know (R89)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.Queued(bg, b, 2)
-		n := w.Record(b)
+		n := w.Cost(b)
 		n.Ops() // its reads are answered
 		heal := b.Link.Stall(coordtest.ToServer)
 		w.Must(ha.Release(bg))
 		w.Grant(hb)
 		heal()
-		n.Costs("a hand-over")
-		if got := n.Events(); got != 1 {
-			w.Errorf("%d events", got)
-		}
+		n.Is("a hand-over", 1)
 		w.Must(hb.Release(bg))
-		n.Costs("a release", "delete")
+		n.Is("a release", 1, "delete") // of which it hears itself
 	}},
 	{"who waits behind one other costs one listing and two watches, and then nothing (R89)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
-		n := w.Record(b)
+		n := w.Cost(b)
 		hb := w.Queued(bg, b, 2)
-		n.Costs("a wait", "getChildren2", "getData", "getData", "multi")
+		n.Is("a wait", 0, "getChildren2", "getData", "getData", "multi")
 		time.Sleep(2 * T) // in which something could be asked
-		n.Costs("further waiting")
+		n.Is("further waiting", 0)
 		w.Must(ha.Release(bg))
 		w.Grant(hb)
 		w.Must(hb.Release(bg))
@@ -83,13 +80,13 @@ var wires = []scenario{
 	{"a try on a held lock costs a create, a listing and a delete, beside the look at its own znode (R61)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
-		n := w.Record(b)
+		n := w.Cost(b)
 		h := w.Try(bg, b.Client, w.Dir)
 		w.Wants(w.Outcome(h), coord.ErrLocked)
 		w.Wait("done", h.Done())
 		// If the deletion overtakes the answer to the look, that looks once more.
 		want := []string{"delete", "getChildren2", "getData", "multi"}
-		if got := n.Ops(); len(got) > len(want)+1 || !slices.Equal(slices.Compact(got), want) {
+		if got, _ := n.Ops(); len(got) > len(want)+1 || !slices.Equal(slices.Compact(got), want) {
 			w.Errorf("a try costs %q, want %q", got, want)
 		}
 		w.Must(ha.Release(bg))
@@ -98,16 +95,15 @@ var wires = []scenario{
 		const waiters = 5
 		first := w.Client(T)
 		holds := []*coord.Hold{w.Held(first)}
-		counts := []*harness.Record{w.Record(first)}
+		counts := []*harness.Cost{w.Cost(first)}
 		for i := range waiters {
 			c := w.Client(T)
 			holds = append(holds, w.Queued(bg, c, i+2))
-			counts = append(counts, w.Record(c))
+			counts = append(counts, w.Cost(c))
 		}
 		for i, h := range holds {
 			w.Grant(h)
 			for _, n := range counts {
-				n.Events()
 				n.Ops()
 			}
 			w.Must(h.Release(bg))
@@ -115,18 +111,14 @@ var wires = []scenario{
 				w.Grant(holds[i+1])
 			}
 			for j := i + 1; j < len(holds); j++ {
-				want := 0
+				events, asks := 0, []string(nil)
 				if j == i+1 {
-					want = 1
+					events = 1
+					if i > 0 { // it came behind several, and looks who is left
+						asks = []string{"getChildren2"}
+					}
 				}
-				if got := counts[j].Events(); got != want {
-					w.Errorf("release %d: %d events to contender %d, want %d", i, got, j, want)
-				}
-				var asks []string
-				if j == i+1 && i > 0 { // it came behind several, and looks who is left
-					asks = []string{"getChildren2"}
-				}
-				counts[j].Costs(fmt.Sprintf("release %d for contender %d", i, j), asks...)
+				counts[j].Is(fmt.Sprintf("release %d for contender %d", i, j), events, asks...)
 			}
 		}
 	}},

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 )
@@ -26,23 +24,18 @@ func (g *Group) Find(ctx context.Context, id string) (Member, bool, error) {
 	if err := g.check(id); err != nil {
 		return fail(err)
 	}
-	type node struct {
-		data []byte
-		stat *zk.Stat
-	}
-	n, err := coord.Read(ctx, g.c, func(conn *zk.Conn) (node, error) {
-		data, stat, err := conn.Get(g.c.FullPath(g.path(id)))
-		return node{data, stat}, err
+	var n coord.Node
+	err := g.c.Kit().Retry(ctx, func(s *coord.Session) (err error) {
+		n, err = s.Get(ctx, g.path(id))
+		return err
 	})
 	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return Member{}, false, nil
 	case err != nil:
 		return fail(err)
-	case n.stat.EphemeralOwner == 0:
+	case n.EphemeralOwner == 0:
 		return Member{}, false, nil
 	}
-	return Member{id, n.data}, true, nil
+	return Member{id, n.Data}, true, nil
 }
 
 // A Presence is what is known of one member.
@@ -56,16 +49,13 @@ type Presence struct {
 // data. The stream ends with a [coord.Error] whose cause is ctx's, or
 // [coord.ErrClosed], or ZooKeeper's refusal.
 func (g *Group) Follow(ctx context.Context, id string) *event.Stream[Presence] {
-	out, p := event.NewStream[Presence]()
-	end := func(err error) { p.Close(&coord.Error{Op: "follow", Path: g.path(id), Err: err}) }
 	if err := g.check(id); err != nil {
-		end(err)
-		return out
+		return event.Ended[Presence](&coord.Error{Op: "follow", Path: g.path(id), Err: err})
 	}
-	ok := g.c.Go(func(context.Context) {
+	return coord.NewStream(ctx, g.c, "follow", g.path(id), func(ctx context.Context, p event.Publisher[Presence]) error {
 		last := Presence{Member: Member{ID: id}}
 		first := true
-		nodes := g.c.Watch(ctx, g.path(id), event.Data) // ends with ctx, and with the client
+		nodes := g.c.Watch(ctx, g.path(id), event.Data) // ends with ctx
 		for snap := range nodes.All() {
 			now := last
 			now.Suspended = snap.Suspended
@@ -79,12 +69,8 @@ func (g *Group) Follow(ctx context.Context, id string) *event.Stream[Presence] {
 			}
 			first, last = false, now
 		}
-		end(errors.Unwrap(nodes.Err()))
+		return nodes.Err()
 	})
-	if !ok {
-		end(coord.ErrClosed)
-	}
-	return out
 }
 
 // Await waits until there is a member with this ID, and returns it. If ctx ends first,

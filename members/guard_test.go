@@ -150,7 +150,7 @@ func TestOperatorDeletes(t *testing.T) {
 		asked := w.count(c)
 		w.must(w.op().Delete(dir+"/self", -1))
 		w.wait("end", h.Done())
-		w.wants(h.Err(), coord.ErrDeleted, "join", dir+"/self")
+		w.wants(h.Err(), coord.ErrDeleted, "lost", dir+"/self")
 		w.refuses(h)
 		if got := asked(); !slices.Equal(got, []string{"delete"}) {
 			w.Errorf("one who knows that it is out asks for %q", got)

@@ -35,7 +35,7 @@ func TestJoin(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		w.must(h.Err())
 		w.must(h.Release(bg))
-		w.wants(h.Err(), coord.ErrReleased, "join", dir+"/self")
+		w.wants(h.Err(), coord.ErrReleased, "release", dir+"/self")
 		w.open("loss", h.Lost())
 		w.sees(r, "")
 		w.must(h.Release(bg)) // and again
@@ -77,7 +77,7 @@ func TestJoinEnds(t *testing.T) {
 				h := w.join(c, "self", "1")
 				tt.do(w, c)
 				w.wait("loss", h.Lost())
-				w.wants(h.Err(), tt.want, "join", dir+"/self")
+				w.wants(h.Err(), tt.want, "lost", dir+"/self")
 				w.wait("end", h.Done())
 				w.must(h.Release(bg))
 				if tt.then != "" || tt.want == coord.ErrClosed {

@@ -5,129 +5,163 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/backoff"
+	"github.com/zkcoord/zkcoord/internal/claim"
 )
 
-// A Membership is a member that stays announced, until it leaves. It is a stream
-// of how it stands: whether it is in or out, and why. The stream's Done closes when
-// it is over for good, and Err then says why: see [Group.Keep].
+// A Membership is a member that stays announced until it leaves. It is a stream of its
+// Status. The stream's Done closes when the membership has ended for good, and Err then
+// says why: see [Group.Keep]. Its methods are safe for concurrent use.
 type Membership struct {
 	*event.Stream[Status]
-	g        *Group
-	path     string
-	tells    *telling
-	joined   chan struct{}           // closed when it has been in
-	leave    context.CancelCauseFunc // asks for the end
-	leftover error                   // why the znode could not be removed; set before Done closes
+	g      *Group
+	id     string
+	data   *claim.Data
+	joined chan struct{}           // closed when it has been in
+	leave  context.CancelCauseFunc // asks for the end
+	left   error                   // why the znode could not be removed; set before Done closes
 }
 
-// A Status is how a [Membership] stands.
+// A Status says whether the member of a [Membership] is in.
 type Status struct {
-	In    bool        // its znode is there
-	Token coord.Token // of the znode that is or was there; each time it joins, it is greater
-	Err   error       // if it is not in: why, as in [coord.Hold.Err]; nil before it has joined
+	In        bool        // its znode is there
+	Suspended bool        // the connection is down, and In is what was last known
+	Token     coord.Token // of the znode that is or was there; greater each time it joins
+	Err       error       // if it is not in: why, a [coord.Error]; nil before it has joined
 }
 
-// Keep announces m, and does so again in each new session and whenever somebody
-// deletes its znode, until [Membership.Leave] is called or the client is closed.
+func (s Status) equal(t Status) bool {
+	return s.In == t.In && s.Suspended == t.Suspended && s.Token == t.Token && fmt.Sprint(s.Err) == fmt.Sprint(t.Err)
+}
+
+// Keep announces m, and again in each new session and whenever somebody deletes its
+// znode, until [Membership.Leave] is called or the client is closed.
 //
-// If the ID is somebody else's the Membership says that it is out with [ErrTaken],
-// and waits until that one is gone: for a live one for ever, for what a program
-// left behind that was killed until its session ends. Of two that are kept by one
-// client under one ID, the second ends with ErrTaken.
+// If the ID is taken, the Membership is out with [ErrTaken] and waits until the ID is
+// free: as long as a live owner keeps it, or until the session of a killed process ends.
+// Of two that one client keeps under one ID, the second ends with ErrTaken.
 //
-// It ends otherwise only if the ensemble refuses it, such as with zk.ErrNoAuth. ctx
-// governs the joining, not the staying: when it has ended, a Membership that is
-// out, then or later, ends with its cause. So a program that is told to stop by
-// ctx stays announced while it winds down, and must leave.
+// Otherwise only ZooKeeper's refusal ends it, such as [coord.ErrNoAuth]. The ctx bounds
+// the joining: when it has ended, a Membership that is out, then or later, ends with its
+// cause. One that is in stays in. So a program that is told to stop by ctx stays
+// announced while it winds down, and must leave.
 func (g *Group) Keep(ctx context.Context, m Member) *Membership {
-	out, p := event.NewStream[Status]()
+	leaving, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	ms := &Membership{
-		Stream: out,
 		g:      g,
-		path:   g.path(m.ID),
-		tells:  newTelling(bytes.Clone(m.Data)),
+		id:     m.ID,
+		data:   claim.NewData(bytes.Clone(m.Data)),
 		joined: make(chan struct{}),
+		leave:  leave,
 	}
-	var leaving context.Context
-	leaving, ms.leave = context.WithCancelCause(context.Background())
-	end := func(err error) {
-		ms.leave(err)
-		p.Close(&coord.Error{Op: "keep", Path: ms.path, Err: err})
-	}
-	ok := g.c.Go(func(context.Context) {
-		err := errors.Join(g.check(m.ID), g.checkData(ms.path, m.Data))
-		if err == nil {
-			err = g.keep(ctx, leaving, m.ID, ms, p)
+	ms.Stream = coord.NewStream(leaving, g.c, "keep", g.path(m.ID), func(leaving context.Context, p event.Publisher[Status]) error {
+		if err := errors.Join(g.check(m.ID), g.checkData(m.ID, m.Data)); err != nil {
+			return err
 		}
-		end(err)
+		return ms.keep(ctx, leaving, p)
 	})
-	if !ok {
-		end(coord.ErrClosed)
-	}
 	return ms
 }
 
-// keep keeps somebody a member, and returns the cause of the end.
-func (g *Group) keep(ctx, leaving context.Context, id string, ms *Membership, p event.Publisher[Status]) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer context.AfterFunc(leaving, func() { stop(context.Cause(leaving)) })()
-	seat := &seat{leaving.Done(), make(chan struct{})}
-	if err := g.sit(ctx, id, seat); err != nil {
+// keep keeps the member in until leaving ends, and returns the cause of the end.
+func (ms *Membership) keep(ctx, leaving context.Context, p event.Publisher[Status]) error {
+	release, err := ms.g.reserve(ctx, ms.id, leaving)
+	if err != nil {
 		return err
 	}
-	defer g.rise(id, seat)
-	k := &keeping{g: g, id: id, ms: ms, out: p}
-	for pause := time.Duration(0); ; {
+	defer release()
+	var last Status
+	publish := func(s claim.Status) {
+		now := Status{In: s.Held, Suspended: s.Suspended, Token: max(s.Token, last.Token)}
+		if s.Err != nil {
+			now.Err = &coord.Error{Op: "keep", Path: ms.g.path(ms.id), Err: s.Err}
+		}
+		if now.equal(last) {
+			return
+		}
+		last = now
+		p.Publish(now)
+		if now.In && !ms.hasJoined() {
+			close(ms.joined)
+		}
+	}
+	// Whoever deletes the znode may do so again and again.
+	pause := backoff.Backoff{Min: 10 * time.Millisecond, Max: time.Second}
+	for {
 		began := time.Now()
-		switch err := k.once(ctx, leaving); {
+		err := ms.stay(ctx, leaving, publish)
+		switch {
 		case leaving.Err() != nil:
 			return context.Cause(leaving)
 		case errors.Is(err, coord.ErrExpired):
-			pause = 0
+			pause.Reset()
 		case errors.Is(err, coord.ErrDeleted):
-			// Whoever has deleted it may do so again and again.
-			if pause = min(2*pause+10*time.Millisecond, time.Second); time.Since(began) > time.Minute {
-				pause = 0
+			if time.Since(began) > time.Minute {
+				pause.Reset()
 			}
+			pause.Wait(ctx.Done(), leaving.Done())
 		default:
 			return err
 		}
-		select {
-		case <-time.After(pause/2 + rand.N(pause+1)):
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// Joined returns a channel that is closed when the member is in for the first time.
-// If it never is, Done closes alone.
+// stay is a member once, in one session, and returns why it no longer is.
+//
+// It does so by a Hold, for what that does to the session: while there is one the client
+// looks for a server that has not lost the others, and gives up a session for whose life
+// there is no proof.
+func (ms *Membership) stay(ctx, leaving context.Context, status func(claim.Status)) error {
+	h := coord.NewHold(ctx, ms.g.c, "keep", ms.g.path(ms.id), func(k *coord.Keeper) error {
+		return ms.g.claim(ctx, k, claim.Claim{Path: ms.g.path(ms.id), Data: ms.data, Wait: true, Status: status}, ms.id)
+	})
+	defer context.AfterFunc(leaving, func() { _ = h.Release(leaving) })() // which has ended, so this does not wait
+	<-h.Done()
+	ms.left = errors.Unwrap(h.Release(leaving)) // which it is already
+	return errors.Unwrap(h.Err())
+}
+
+// Joined returns a channel that is closed when the member is in for the first time. If
+// it never is, the channel stays open, and Done closes.
 func (ms *Membership) Joined() <-chan struct{} { return ms.joined }
 
-// Update has the member tell data from now on, of up to [coord.MaxData] bytes,
-// and waits until its znode has them. If it is out it will join with them. If ctx
-// ends first, Update returns its cause, and the data will be told all the same; so
-// they will if a later Update overtakes this one, which then waits for that. It
-// returns the ensemble's refusal, after which the znode has what it had until the
-// member joins anew, and the end of the membership.
+func (ms *Membership) hasJoined() bool {
+	select {
+	case <-ms.joined:
+		return true
+	default:
+		return false
+	}
+}
+
+// Update makes data what the member says of itself, up to 992 KiB, and waits until its
+// znode has them. While the connection is down, and while the member is out, it waits,
+// perhaps for as long as the ID is taken: call it with a ctx that ends, or not from a
+// loop that has other things to do. If ctx ends first, Update returns its cause, and the
+// data are still written, when the member is in again. If a later Update overtakes this
+// one, it waits until the later data are written.
+//
+// Update returns ZooKeeper's refusal, after which the znode keeps what it had until the
+// member joins again, and the end of the membership.
 func (ms *Membership) Update(ctx context.Context, data []byte) error {
-	fail := func(err error) error { return &coord.Error{Op: "update", Path: ms.path, Err: err} }
-	if err := ms.g.checkData(ms.path, data); err != nil {
+	fail := func(err error) error { return &coord.Error{Op: "update", Path: ms.g.path(ms.id), Err: err} }
+	if err := ms.g.checkData(ms.id, data); err != nil {
 		return fail(err)
 	}
-	gen := ms.tells.put(bytes.Clone(data))
+	gen := ms.data.Set(bytes.Clone(data))
 	for {
-		settled, moved, err := ms.tells.outcome(gen)
+		decided, moved, err := ms.data.Outcome(gen)
 		switch {
-		case settled && err != nil:
+		case decided && err != nil:
 			return fail(err)
-		case settled:
+		case decided:
 			return nil
 		}
 		select {
@@ -141,86 +175,24 @@ func (ms *Membership) Update(ctx context.Context, data []byte) error {
 }
 
 // Leave ends the membership, in or out, and waits until its znode is gone, or the
-// session is over as far as the client is concerned, with which it goes. If ctx
-// ends first, Leave returns ctx's cause, and the end comes all the same. It returns
-// the ensemble's refusal if the znode may not be removed and so stays until the
-// session ends. It may be called at any time, and again.
+// session is over as far as the client is concerned, with which the znode goes. If ctx
+// ends first, Leave returns its cause, and the leaving goes on. It returns ZooKeeper's
+// refusal if the znode may not be removed and so stays until the session ends. It may be
+// called at any time, and again.
 func (ms *Membership) Leave(ctx context.Context) error {
+	fail := func(err error) error { return &coord.Error{Op: "leave", Path: ms.g.path(ms.id), Err: err} }
 	ms.leave(coord.ErrReleased)
 	select {
 	case <-ms.Done():
-		return ms.leftover // set before
 	default:
-	}
-	select {
-	case <-ms.Done():
-		return ms.leftover
-	case <-ctx.Done():
-		return &coord.Error{Op: "leave", Path: ms.path, Err: context.Cause(ctx)}
-	}
-}
-
-// A keeping is the goroutine of a Membership, and what it alone owns.
-type keeping struct {
-	g    *Group
-	id   string
-	ms   *Membership
-	out  event.Publisher[Status]
-	last Status
-}
-
-// once is a member once, in one session, and returns why no more.
-func (k *keeping) once(ctx, leaving context.Context) error {
-	taken := make(chan error, 1)
-	h := coord.NewHold(ctx, k.g.c, "keep", k.ms.path, func(kp *coord.Keeper) error {
-		seeking, stop := seek(ctx, kp)
-		defer stop()
-		return k.g.stay(seeking, kp, k.id, k.ms.tells, taken, false)
-	})
-	acquired, lost, leave := h.Acquired(), h.Lost(), leaving.Done()
-	for {
 		select {
-		// Of several that are ready the select takes any. What is no longer so is
-		// not to be said after what is.
-		case <-acquired:
-			acquired = nil
-			if h.Err() == nil {
-				k.say(Status{In: true, Token: h.Token()})
-				k.joined()
-			}
-		case err := <-taken:
-			if h.Token() != 0 || h.Err() != nil {
-				continue
-			}
-			k.say(Status{Token: k.last.Token, Err: &coord.Error{Op: "keep", Path: k.ms.path, Err: err}})
-		case <-leave:
-			leave = nil
-			_ = h.Release(leaving) // which has ended, so this does not wait
-		case <-lost:
-			lost = nil
-			k.say(Status{Token: k.last.Token, Err: h.Err()})
-		case <-h.Done():
-			k.say(Status{Token: k.last.Token, Err: h.Err()})
-			k.ms.leftover = h.Release(context.Background()) // which it is already
-			return errors.Unwrap(h.Err())
+		case <-ms.Done():
+		case <-ctx.Done():
+			return fail(context.Cause(ctx))
 		}
 	}
-}
-
-// joined notes that the member is in.
-func (k *keeping) joined() {
-	select {
-	case <-k.ms.joined:
-	default:
-		close(k.ms.joined)
+	if ms.left != nil {
+		return fail(ms.left)
 	}
-}
-
-// say publishes how the membership stands, if that is news.
-func (k *keeping) say(s Status) {
-	if s.In == k.last.In && s.Token == k.last.Token && fmt.Sprint(s.Err) == fmt.Sprint(k.last.Err) {
-		return
-	}
-	k.last = s
-	k.out.Publish(s)
+	return nil
 }

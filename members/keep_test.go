@@ -62,7 +62,7 @@ func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
 		m := w.keep(c, "self", "")
 		creates := 0
 		w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
-			if f.Dir == coordtest.ToServer && f.Op == "create" {
+			if f.Dir == coordtest.ToServer && f.Op == "multi" {
 				creates++
 			}
 			return coordtest.Pass

@@ -8,12 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/claim"
 	"github.com/zkcoord/zkcoord/internal/subtree"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // ErrTaken means that the ID belongs to another session, which lives as far as
@@ -26,7 +25,7 @@ var ErrTaken = errors.New("members: ID taken")
 // A Member is a member of a group.
 type Member struct {
 	ID   string // the name of a znode: any UTF-8 but slashes, control characters, "." and ".."
-	Data []byte // what it says of itself, up to [coord.MaxData] bytes
+	Data []byte // what it says of itself, up to 992 KiB
 }
 
 // A Group is the members in one directory.
@@ -141,20 +140,25 @@ func Diff(prev, next View) (joined, left, changed []Member) {
 }
 
 // path returns the path of a member's znode.
-func (g *Group) path(id string) string { return coord.Child(g.dir, id) }
+func (g *Group) path(id string) string {
+	if g.dir == "/" {
+		return "/" + id
+	}
+	return g.dir + "/" + id
+}
 
-// guards returns the full path of the directory with the guards of those who join under
-// an ID, "" for a group in the root, beside which there is no room.
+// guards returns the directory with the guards of those who join under an ID, "" for a
+// group in the root, beside which there is no room.
 func (g *Group) guards(id string) string {
 	if g.dir == "/" {
 		return ""
 	}
-	return g.c.FullPath(coord.Child(g.dir+claim.Suffix, id))
+	return zkpath.Join(g.dir+claim.Suffix, id)
 }
 
 // check reports what is wrong with an ID, or with the directory.
 func (g *Group) check(id string) error {
-	if err := coord.CheckPath(g.dir); err != nil {
+	if err := zkpath.Check(g.dir); err != nil {
 		return err
 	}
 	switch {
@@ -163,15 +167,19 @@ func (g *Group) check(id string) error {
 	case strings.Contains(id, "/"):
 		return fmt.Errorf("%w: member ID %q with a slash", coord.ErrInvalidPath, id)
 	}
-	return coord.CheckPath(g.path(id))
+	return zkpath.Check(g.path(id))
 }
 
-// checkData reports what is wrong with the data of the member at path.
-func (g *Group) checkData(path string, data []byte) error {
-	if len(data) > coord.MaxData {
-		return fmt.Errorf("members: data of %d bytes: at most %d are allowed", len(data), coord.MaxData)
+// maxData is the most bytes that a member's data may have. Servers take requests of
+// just under 1 MiB; what is left over is for paths and access lists.
+const maxData = 1<<20 - 32<<10
+
+// checkData reports what is wrong with the data of a member: that a znode with them may
+// not be created, or not in place of one that an earlier session left behind.
+func (g *Group) checkData(id string, data []byte) error {
+	if len(data) > maxData {
+		return fmt.Errorf("members: data of %d bytes: at most %d are allowed", len(data), maxData)
 	}
-	full := g.c.FullPath(path)
-	return coord.CheckSize(&zk.DeleteRequest{Path: full}, // as when it is replaced
-		&zk.CreateRequest{Path: full, Data: data, Acl: g.c.ACL()})
+	path := g.path(id)
+	return g.c.Kit().CheckSize(coord.OpDelete(path, -1), coord.OpCreate(path, nil, coord.Ephemeral), coord.OpSet(path, data, -1))
 }

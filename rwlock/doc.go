@@ -37,7 +37,7 @@
 //
 // The names of the znodes are those of Apache Curator, whose
 // InterProcessReadWriteLock can share the directory, as can kazoo's ReadLock and
-// WriteLock. It is tested with Curator 5.4 and kazoo 2.8; see the README for what
+// WriteLock. It is tested with Curator 5.4 and kazoo 2.8; see docs/other-clients.md for what
 // kazoo must be given, and why Curator must not downgrade before 5.5. The
 // contenders of package lock are respected.
 package rwlock

@@ -1,227 +1,252 @@
-// Package claim is what those recipes share in which one znode, at a path that
-// everybody knows, stands for whoever has made it.
-//
-// A name that is used again and again cannot tell one holder from the next. So a
-// holder has a second ephemeral znode, with a name of its own, in a directory that
-// belongs to the path. The two come and go in one transaction, and nobody holds
-// before the second ones of earlier holders are gone. So the second is what a guard
-// checks. A release checks it, too, and then removes no other's znode, however late
-// it is carried out. And it tells whether a request whose answer was lost was
-// carried out.
-//
-// Each path has a directory for itself. The transaction that makes our own name
-// tells how many names are there, so who finds no other one has made one request,
-// and who finds one lists a few, however many paths there are. A directory for many
-// paths would have to be listed by everybody who comes. To note an earlier holder's
-// name in a znode of its own would do without a listing, and without the request that
-// makes the directory; but who deletes the note by hand, and leaves the name, would
-// have the guard of a stale holder let writes pass.
 package claim
 
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
-	"path"
-	"slices"
-	"strings"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/async"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A Claim is the two znodes of one who seeks to hold a path, in one session. Nothing
-// else may be done with it while Take runs.
-type Claim struct {
-	c     *coord.Client
-	s     *coord.Session
-	path  string // what others want as well
-	dir   string // in which each holder has a name of its own
-	own   string // ours; nobody else ever has it
-	label []byte // the data of own
-	token int64  // the transaction that made path and own; zero if they are not there, or not known to be
-}
-
-// New returns a claim to a path, with the directory that belongs to it. Both are
-// full paths. The label is for whoever looks at the second znode. New asks for
-// nothing yet.
-func New(c *coord.Client, s *coord.Session, path, dir string, label []byte) *Claim {
-	return &Claim{c: c, s: s, path: path, dir: dir, own: newName(dir), label: label}
-}
-
 // Suffix makes of the path of a znode, or of a directory of such, the path of the
-// directory beside it that is for the names of holders.
+// directory beside it that is for guards.
 const Suffix = "-guard"
 
-// Prefix begins the names of holders in a directory; other children are none of
-// ours.
+// Prefix begins the names of guards in a directory for such. Other children of the
+// directory are left alone.
 const Prefix = "holder-"
 
-func newName(dir string) string { return dir + "/" + Prefix + rand.Text() }
+// A Claim says what is claimed and how.
+type Claim struct {
+	Client  *coord.Client
+	Session *coord.Session // in which it is claimed
+	Path    string         // of the znode
+	Guards  string         // the directory of the path's guards; "" if there can be none
+	Guarded bool           // whether the znode is to have a guard; only with Guards
+	Label   []byte         // the data of the guard
+	Data    *Data          // of the znode
+	Wait    bool           // follow a znode that is in the way until it is gone, rather than give up
 
-// Own returns the path of our own name.
-func (c *Claim) Own() string { return c.own }
+	// Lock is set for a lock. It has a guard or is not acquired, and is not acquired
+	// before earlier guards are gone. A znode is in the way whoever has made it. And
+	// who writes Revocation into its znode makes it give way. Otherwise what an earlier
+	// session of the client left behind is replaced, and an owner whose guard is refused,
+	// or who may not remove an earlier one, owns the path all the same.
+	Lock       bool
+	Revocation string
 
-// Token returns the id of the transaction that made our znodes, zero if they have
-// not been made.
-func (c *Claim) Token() int64 { return c.token }
+	// Taken returns why the path cannot be claimed while the znode at it belongs to a
+	// session, which is zero for a znode of no session.
+	Taken func(session int64) error
 
-// An OwnError is a refusal that concerns our own name and not the path. Nothing has
-// been made.
-type OwnError struct{ Err error }
+	// Retry, if not nil, is called before each try to make the znode. If another's is in
+	// the way, what it returns is called, and reports whether to try again.
+	Retry func() (again func() bool)
 
-func (e OwnError) Error() string { return e.Err.Error() }
+	// Status, if not nil, is called with each status that is news.
+	Status func(Status)
+}
 
-// Unwrap returns e.Err.
-func (e OwnError) Unwrap() error { return e.Err }
+// A Status says how a claim stands.
+type Status struct {
+	Held      bool
+	Token     coord.Token // of the znode, while held
+	Suspended bool        // the connection is down, and Held is what was last known
+	Err       error       // why it is not held: what Taken returned, or the cause of its end
+}
 
-// A ClearError is a refusal to list or remove the names of earlier holders. Our
-// znodes are there, but guards of theirs may be in force.
-type ClearError struct{ Err error }
-
-func (e ClearError) Error() string { return e.Err.Error() }
-
-// Unwrap returns e.Err.
-func (e ClearError) Unwrap() error { return e.Err }
-
-// maxMakes bounds how often what is missing is made for one Take.
-const maxMakes = 8
-
-// ourVersion is the data version of the znode at the path as we make it. One
-// that another program just creates has version zero.
-const ourVersion = 1
-
-// background is the context of all requests. They end with the session.
-var background = context.Background()
-
-// Take makes our two znodes, the one at the path with data, and returns when no
-// earlier holder can do harm any more: to do anything under its guard, or to remove
-// what is at the path, takes its own name. If another's is at the path the error is
-// zk.ErrNodeExists. If former is not nil, the one that it is the Stat of is replaced
-// in the same transaction, and if that has gone or changed the error is
-// zk.ErrNodeExists as well.
-//
-// ctx ends the trying. What is there after an error Remove removes.
-func (c *Claim) Take(ctx context.Context, data []byte, former *zk.Stat) error {
-	var ops []any
-	if former != nil {
-		ops = append(ops, &zk.DeleteRequest{Path: c.path, Version: former.Version})
+// Run makes the claim for the Hold that k moves, and returns the cause of its end when
+// nothing of it is left. If ctx ends before the claim is held, that is its end.
+func (c *Claim) Run(ctx context.Context, k *coord.Keeper) error {
+	d := &driver{Claim: c, k: k, guard: c.newGuard(), has: -1}
+	d.m = machine{
+		guarded: c.Guarded,
+		strict:  c.Lock,
+		wait:    c.Wait,
+		causes:  causes{coord.ErrDeleted, coord.ErrRevoked},
 	}
-	ops = append(ops,
-		&zk.CreateRequest{Path: c.path, Acl: c.c.ACL(), Flags: zk.FlagEphemeral},
-		&zk.SetDataRequest{Path: c.path, Data: data, Version: ourVersion - 1},
-		&zk.CreateRequest{Path: c.own, Data: c.label, Acl: c.c.ACL(), Flags: zk.FlagEphemeral},
-		// This makes the answer tell the id of the transaction, and how many
-		// children there are: so a path that is free costs one request.
-		&zk.SetDataRequest{Path: c.dir, Data: []byte{}, Version: -1},
-	)
-	ownOps := len(ops) - 2
-	for makes := 0; ; {
-		// What has been made is used, whoever has given up meanwhile: not every
-		// server removes a container that never had a child.
-		unused := makes > 0
-		if ctx.Err() != nil && !unused {
-			return coord.GivenUp(ctx)
+	return d.run(ctx)
+}
+
+func (c *Claim) newGuard() string {
+	if !c.Guarded {
+		return ""
+	}
+	return zkpath.Join(c.Guards, Prefix+rand.Text())
+}
+
+// A driver feeds one machine with what happens, and does what it says. One goroutine
+// owns it.
+type driver struct {
+	*Claim
+	k     *coord.Keeper
+	m     machine
+	guard string // the path of our guard; nobody else ever has it
+
+	reply    <-chan input // of the one request in flight
+	followed *followed    // the znode at the path, while it is followed
+	awaited  znode        // the one that is followed in taken
+	theirs   error        // what Taken returned of that
+	granted  bool         // the Hold was acquired
+	blind    bool         // as far as the connection is concerned, what is followed may be out of date
+
+	asked int // the generation of the data in the request in flight
+	has   int // the one that our znode has, or that was refused; -1: not known
+}
+
+// run makes the claim, and returns the cause of its end.
+func (d *driver) run(ctx context.Context) error {
+	defer func() {
+		d.followed.end()
+		if d.m.left != nil {
+			d.k.NotRemoved(d.m.left)
 		}
-		res, err := coord.Call(background, c.s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return coord.Transact(conn, ops...)
-		})
-		at := slices.IndexFunc(res, func(r zk.MultiResponse) bool { return r.Error != nil })
-		switch {
-		case err == nil:
-			stat := res[len(ops)-1].Stat
-			if c.token = stat.Mzxid; stat.NumChildren == 1 {
-				return nil
-			}
-		case former != nil && at == 0 && (errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion)):
-			return zk.ErrNodeExists
-		case errors.Is(err, zk.ErrNoNode) && makes < maxMakes:
-			makes++
-			if err := c.makeDirs(at < ownOps); err != nil {
-				return err
-			}
+	}()
+	d.do(op{action: create})
+	canceled, released := ctx.Done(), d.k.Released()
+	for d.m.state != done {
+		if _, gen := d.Data.get(); d.m.state == held && gen != d.has {
+			d.step(input{kind: fresh})
 			continue
-		case errors.Is(err, zk.ErrNoNode):
-			return fmt.Errorf("%w: the directory is removed as soon as it is made", err)
-		case coord.Refused(err) && at >= ownOps:
-			return OwnError{err}
-		case coord.Refused(err):
-			return err
-		default:
-			// It may have been carried out. Our own name tells: what is at the
-			// path may also be another's of this session. If it is not there now
-			// it will not come late, for a server that resumes a session is done
-			// with what came on its former connection.
-			stat, err := c.find()
-			if err != nil {
-				return err
+		}
+		select {
+		case in := <-d.reply:
+			d.reply = nil
+			d.step(in)
+		case snap := <-d.followed.updates():
+			d.hear(snap)
+		case <-d.followed.done():
+			d.unfollowed()
+		case <-d.Data.changed: // see above
+		case <-d.Session.Done():
+			d.step(input{}) // finds out why
+		case <-canceled:
+			canceled = nil
+			if cause := context.Cause(ctx); d.k.GiveUp(cause) {
+				d.step(input{kind: quit, err: cause})
 			}
-			if stat == nil {
-				continue
-			}
-			c.token = stat.Czxid
+		case <-released:
+			released = nil
+			d.step(input{kind: quit, err: coord.ErrReleased})
 		}
-		if err := Clear(c.s, c.dir, c.token); coord.Refused(err) {
-			return ClearError{err}
-		} else if err != nil {
-			return err
+	}
+	return d.m.cause
+}
+
+// step moves the machine on, tells the owner, and does what the machine says.
+func (d *driver) step(in input) {
+	if err := d.Session.Err(); err != nil { // goes before all else that is due
+		in = input{kind: expired, err: err}
+	}
+	was := d.m.state
+	o := d.m.step(in)
+	if d.m.cause != nil {
+		d.k.End(d.m.cause)
+	}
+	d.acknowledge(was, in)
+	switch d.m.state {
+	case taken, held, writing, revoked:
+	default:
+		d.followed.end()
+		d.followed = nil
+	}
+	d.do(o)
+	if was == proving && d.m.state == held {
+		d.grant()
+	}
+	d.tell()
+}
+
+// grant tells the owner that it holds the path.
+func (d *driver) grant() {
+	if err := d.k.Acquired(d.Session, d.guardOf(), coord.Token(d.m.token)); err != nil {
+		if e, ok := err.(*coord.Error); ok {
+			err = e.Err
 		}
-		if stat, err := c.Look(); err != nil || c.made(stat) {
-			return err
-		}
-		// An earlier holder, whose znode at the path was deleted by hand, was
-		// just about to release, and has removed ours.
-		if err := unlink(c.s, c.own); err != nil {
-			return err
-		}
-		c.token = 0
+		d.step(input{kind: quit, err: err})
+		return
+	}
+	d.granted = true
+	if d.has >= 0 {
+		d.Data.acknowledge(d.has, nil)
+	}
+	d.follow()
+}
+
+// guardOf returns the path of our guard, "" if we have none.
+func (d *driver) guardOf() string {
+	if !d.m.guarded {
+		return ""
+	}
+	return d.guard
+}
+
+// acknowledge notes what in, which the machine was told in state was, says of the data.
+func (d *driver) acknowledge(was state, in input) {
+	switch {
+	case in.kind == created, in.kind == seen && was == looking && in.whose == mine && d.m.guarded:
+		d.has = d.asked // in the second case the guard tells that the create was carried out
+	case in.kind == written && in.at.czxid == d.m.token:
+		d.has = d.asked
+		d.Data.acknowledge(d.has, nil)
+	case in.kind == refused && was == writing:
+		d.has = d.asked
+		d.Data.acknowledge(d.has, in.err)
+	case in.kind == seen && was == looking && in.whose == another:
+		d.theirs = in.err
 	}
 }
 
-// makeDirs makes the directory of the own names and, if that is missing as well,
-// the one that the path is in.
-func (c *Claim) makeDirs(both bool) error {
-	if both {
-		if err := c.s.MakeDir(background, path.Dir(c.path)); err != nil {
-			return err
-		}
+// tell tells how the claim stands.
+func (d *driver) tell() {
+	s := Status{Token: coord.Token(d.m.token), Err: d.m.cause}
+	switch {
+	case d.Status == nil:
+		return
+	case s.Err != nil:
+	case d.granted:
+		s.Held, s.Suspended = true, d.blind
+	case d.m.state == taken:
+		s.Err = d.theirs
+	default:
+		return
 	}
-	err := c.s.MakeDir(background, c.dir)
-	if coord.Refused(err) {
-		return OwnError{err}
-	}
-	return err
+	d.Status(s)
 }
 
-// Clear removes the own names in dir of those who held before the transaction token.
-// Once that is done nothing of theirs can remove any more what is at the path. The
-// session's own changes are known to whoever answers it, so there is no need for a
-// Sync.
-func Clear(s *coord.Session, dir string, token int64) error {
-	names, err := coord.Retry(background, s, func(conn *zk.Conn) ([]string, error) {
-		names, _, err := conn.Children(dir)
-		return names, err
-	})
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return err
+// do does o, elsewhere if it is a request.
+func (d *driver) do(o op) {
+	var request func() input
+	m := d.m // as it is now
+	switch o.action {
+	case nothing:
+		return
+	case watch:
+		d.awaited = o.at
+		d.follow()
+		return
+	case create:
+		data, gen := d.Data.get()
+		d.asked = gen
+		request = func() input { return d.create(o, m.guarded, data) }
+	case look:
+		request = func() input { return d.look(o, m.token) }
+	case clear:
+		request = func() input { return d.clear(m.token) }
+	case prove:
+		request = d.prove
+	case write:
+		data, gen := d.Data.get()
+		d.asked = gen
+		request = func() input { return d.write(o, data) }
+	case remove:
+		request = func() input { return d.remove(o, m.guarded) }
+	case rename:
+		d.guard = d.newGuard()
+		request = d.rename
+	case drop:
+		request = d.drop
 	}
-	for _, name := range names {
-		if !strings.HasPrefix(name, Prefix) {
-			continue
-		}
-		node := dir + "/" + name
-		stat, err := look(s, node)
-		if err != nil {
-			return err
-		}
-		if stat == nil || stat.EphemeralOwner == 0 || stat.Czxid >= token {
-			continue // no holder's; our own; or that of one who came later, and then we are not the holder
-		}
-		if err := unlink(s, node); err != nil {
-			return err
-		}
-	}
-	return nil
+	d.reply = async.Go(d.Client.Kit().Go, func(context.Context) input { return request() })
 }

@@ -1,5 +1,5 @@
-// Package explore walks through every state that a model can reach, for tests of
-// machines that must be right in each of them.
+// Package explore walks through every state that a model of a machine and of
+// what surrounds it can be in, for tests.
 package explore
 
 import (
@@ -9,65 +9,73 @@ import (
 	"strings"
 )
 
-// A World is one state of a model. Worlds are not written to once they have been
-// explored, so that a copy can share with its original what does not differ.
-type World[W, A any] interface {
-	// Enabled returns all that can happen next, in an order that does not differ
-	// from one run to another.
+// A World is everything that can differ between two states. It is copied by
+// assignment: nothing that a copy shares with the original may be written to.
+type World[W any, A fmt.Stringer] interface {
+	*W
+	// Enabled returns what can happen next.
 	Enabled() []A
-	// After returns a copy of the World in which a has happened.
-	After(a A) W
-	// Key appends all that tells the World from another to b.
-	Key(b []byte) []byte
-	// Wrong returns what must not be so, if anything.
-	Wrong() string
+	// Do makes it happen, and returns what was wrong with that, or is wrong with
+	// what came of it, if anything.
+	Do(A) string
+	// Stuck says what should still happen in a world in which nothing can.
+	Stuck() string
+	// Key appends all that tells the world from another.
+	Key([]byte) []byte
 }
 
-// Walk visits every state that can be reached from start, breadth first and each
-// once. It returns how many there are; or, as soon as it finds a World in which
-// something is wrong, what that is and a shortest way to it.
-func Walk[W World[W, A], A fmt.Stringer](start W) (states int, fault string) {
+// Walk visits every state that start can come to, breadth first and each once. It
+// returns how many there are, or the shortest way to a fault.
+func Walk[P World[W, A], W any, A fmt.Stringer](start W) (states int, fault string) {
 	type origin struct {
-		parent int32
+		parent int
 		act    A
 	}
 	var (
 		seed    = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-		seen    = map[[2]uint64]struct{}{} // two hashes of 64 bits: no two states are taken for one
+		seen    = map[[2]uint64]bool{} // two hashes of 64 bits: no two states are taken for one
 		origins = []origin{{parent: -1}}
 		level   = []W{start}
-		ids     = []int32{0}
+		ids     = []int{0}
 		key     []byte
 	)
-	history := func(id int32, what string) string {
-		var path []string
+	history := func(id int, what string, last ...A) string {
+		path := last
 		for ; id > 0; id = origins[id].parent {
-			path = append(path, origins[id].act.String())
+			path = append(path, origins[id].act)
 		}
 		slices.Reverse(path)
-		return what + " after\n\t" + strings.Join(path, "\n\t")
+		var b strings.Builder
+		b.WriteString(what)
+		for i, a := range path {
+			fmt.Fprintf(&b, "\n\t%d %v", i+1, a)
+		}
+		return b.String()
 	}
 	for len(level) > 0 {
 		var next []W
-		var nextIDs []int32
-		for n, w := range level {
-			for _, a := range w.Enabled() {
-				after := w.After(a)
-				key = after.Key(key[:0])
+		var nextIDs []int
+		for n := range level {
+			acts := P(&level[n]).Enabled()
+			if len(acts) == 0 {
+				if what := P(&level[n]).Stuck(); what != "" {
+					return len(origins), history(ids[n], what)
+				}
+			}
+			for _, a := range acts {
+				after := level[n]
+				if what := P(&after).Do(a); what != "" {
+					return len(origins), history(ids[n], what, a)
+				}
+				key = P(&after).Key(key[:0])
 				h := [2]uint64{maphash.Bytes(seed[0], key), maphash.Bytes(seed[1], key)}
-				if _, ok := seen[h]; ok {
+				if seen[h] {
 					continue
 				}
-				seen[h] = struct{}{}
-				id := int32(len(origins))
+				seen[h] = true
+				next, nextIDs = append(next, after), append(nextIDs, len(origins))
 				origins = append(origins, origin{ids[n], a})
-				if what := after.Wrong(); what != "" {
-					return len(origins), history(id, what)
-				}
-				next, nextIDs = append(next, after), append(nextIDs, id)
 			}
-			var zero W
-			level[n] = zero // so that memory holds two levels at most
 		}
 		level, ids = next, nextIDs
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // A Client is a program that uses the library, over a link that can be broken.
@@ -21,7 +22,7 @@ type Client struct {
 	exempt  atomic.Int32  // Exempts that run
 
 	mu  sync.Mutex
-	key []byte // of the session as the server gave it: id, then password
+	key jute.ConnectResponse // of the session
 }
 
 // Client returns a new client with a session of the timeout given.
@@ -66,7 +67,7 @@ func (w *World) DialThrough(wrap func(net.Conn) net.Conn, servers []string, opts
 		if err != nil {
 			return nil, err
 		}
-		conn = &keyReader{Conn: conn, c: c}
+		conn = &keyReader{Conn: conn, c: c, head: []byte{}}
 		if wrap != nil {
 			conn = wrap(conn)
 		}

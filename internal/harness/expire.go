@@ -1,30 +1,35 @@
 package harness
 
 import (
-	"encoding/binary"
+	"bytes"
 	"io"
 	"net"
-	"slices"
 	"time"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// A keyReader sees the key of the session that the server gives out.
+// A keyReader sees the key of the session that the server gives out, in the first
+// frame.
 type keyReader struct {
 	net.Conn
 	c    *Client
-	head []byte
+	head []byte // nil once the key is known
 }
 
-const headSize = 4 + 4 + 4 + 8 + 4 + 16 // length, version, timeout, session, password with its length
+const maxHead = 1 << 10 // more than the first frame has
 
 func (k *keyReader) Read(b []byte) (int, error) {
 	n, err := k.Conn.Read(b)
-	if len(k.head) < headSize {
-		if k.head = append(k.head, b[:n]...); len(k.head) >= headSize {
-			k.c.mu.Lock()
-			k.c.key = k.head[12:headSize]
-			k.c.mu.Unlock()
-		}
+	if k.head == nil {
+		return n, err
+	}
+	k.head = append(k.head, b[:n]...)
+	if body, err := jute.ReadFrame(bytes.NewReader(k.head), maxHead); err == nil {
+		k.head = nil
+		k.c.mu.Lock()
+		k.c.key = jute.NewDecoder(body).ConnectResponse()
+		k.c.mu.Unlock()
 	}
 	return n, err
 }
@@ -46,7 +51,7 @@ func (c *Client) ExpireAt(addr string) error {
 	heal := c.Link.Cut()
 	defer heal()
 	c.mu.Lock()
-	key := slices.Clone(c.key)
+	key := c.key
 	c.mu.Unlock()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -56,12 +61,9 @@ func (c *Client) ExpireAt(addr string) error {
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return err
 	}
-	b := binary.BigEndian.AppendUint32(nil, 44)
-	b = append(b, make([]byte, 4+8)...)
-	b = binary.BigEndian.AppendUint32(b, 4000)
-	b = append(b, key...)
-	b = append(b, 0, 0, 0, 8, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xf5) // xid 1, closeSession
-	if _, err := conn.Write(b); err != nil {
+	hello := jute.NewFrame()
+	hello.ConnectRequest(jute.ConnectRequest{Timeout: key.Timeout, Session: key.Session, Password: key.Password})
+	if _, err := conn.Write(append(hello.Frame(), jute.NewRequest(1, jute.OpClose).Frame()...)); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, conn) // until the server hangs up, having done it

@@ -11,116 +11,113 @@ import (
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
 
-// A Record is what has passed on a client's link since it was made, or was last asked.
+// A Record is what has passed on a link, but for heartbeats.
 type Record struct {
-	w *World
-	c *Client
-
-	mu       sync.Mutex
-	requests []coordtest.Frame
-	events   int
+	mu     sync.Mutex
+	frames []coordtest.Frame
 }
 
-// fence is the path that a Record asks for to know that all has come.
-const fence = "/harness-fence"
-
-// Record returns a new Record of c. It takes the place of the link's hook. Heartbeats
-// do not count, nor do syncs and checks, by which a client that holds something proves
-// that its session lives.
-func (w *World) Record(c *Client) *Record {
-	r := &Record{w: w, c: c}
-	c.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		switch {
-		case f.N == 0, f.Op == "sync", f.Op == "check", f.Path == fence:
-		case f.Dir == coordtest.ToServer:
-			r.requests = append(r.requests, f)
-		case f.Op == "event":
-			r.events++
-		}
+// RecordLink begins a Record of l. It takes the place of the link's hook.
+func RecordLink(l *coordtest.Link) *Record {
+	r := new(Record)
+	l.OnFrame(func(f coordtest.Frame) coordtest.Action {
+		r.Add(f)
 		return coordtest.Pass
 	})
 	return r
 }
 
-// all waits until what is under way has passed. On a real server that is so when two
-// round trips have brought nothing new, and what comes later counts for the next time.
-func (r *Record) all() {
-	r.w.Helper()
-	r.w.Rest()
-	if r.w.Fake != nil {
-		return
+// Add adds a frame to r, for hooks that do more than that.
+func (r *Record) Add(f coordtest.Frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f.Op != "ping" {
+		r.frames = append(r.frames, f)
 	}
-	for last, quiet := -1, 0; quiet < 2; quiet++ {
-		_, err := coord.Call(r.w.Context(), r.c.Session(), func(conn *zk.Conn) (bool, error) {
+}
+
+// Requests returns the requests so far, each as its operation and path.
+func (r *Record) Requests() []string {
+	return r.requests(func(coordtest.Frame) bool { return true })
+}
+
+func (r *Record) requests(which func(coordtest.Frame) bool) (all []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.frames {
+		if f.Dir == coordtest.ToServer && which(f) {
+			all = append(all, strings.TrimSpace(f.Op+" "+f.Path))
+		}
+	}
+	return all
+}
+
+// Forget has r begin anew.
+func (r *Record) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.frames = nil
+}
+
+// A Cost is what a client asks for and is told of. Syncs and checks, by which a
+// client that holds something proves that its session lives, do not count.
+type Cost struct {
+	*Record
+	w *World
+	c *Client
+}
+
+// Cost begins the Cost of c. It takes the place of the link's hook.
+func (w *World) Cost(c *Client) *Cost { return &Cost{RecordLink(c.Link), w, c} }
+
+// fence is the path that a Cost asks for to know that all has come.
+const fence = "/harness-fence"
+
+func counts(f coordtest.Frame) bool {
+	return f.Op != "sync" && f.Op != "check" && f.Path != fence
+}
+
+// Ops returns the operations of the requests, sorted, and the number of events since
+// it was called last. What is under way belongs to them: on a real server it has come
+// when two round trips have brought nothing new, and what comes later counts for the
+// next time.
+func (k *Cost) Ops() (ops []string, events int) {
+	k.w.Helper()
+	k.w.Rest()
+	for last, quiet := -1, 0; k.w.Real != nil && quiet < 2; quiet++ {
+		_, err := coord.Call(k.w.Context(), k.c.Session(), func(conn *zk.Conn) (bool, error) {
 			there, _, err := conn.Exists(fence)
 			return there, err
 		})
-		r.w.Must(err)
-		r.mu.Lock()
-		if n := len(r.requests) + r.events; n != last {
+		k.w.Must(err)
+		if n := len(k.requests(counts)); n != last {
 			last, quiet = n, 0
 		}
-		r.mu.Unlock()
 	}
-}
-
-// Requests returns the requests, each as its operation and path, and forgets them.
-func (r *Record) Requests() []string {
-	r.w.Helper()
-	r.all()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var all []string
-	for _, f := range r.requests {
-		all = append(all, strings.TrimSpace(f.Op+" "+f.Path))
-	}
-	r.requests = nil
-	return all
-}
-
-// Ops returns the operations of the requests, sorted, and forgets them.
-func (r *Record) Ops() []string {
-	r.w.Helper()
-	var all []string
-	for _, q := range r.Requests() {
+	for _, q := range k.requests(counts) {
 		op, _, _ := strings.Cut(q, " ")
-		all = append(all, op)
+		ops = append(ops, op)
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(ops)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range k.frames {
+		if f.Op == "event" {
+			events++
+		}
+	}
+	k.frames = nil
+	return ops, events
 }
 
-// Costs checks which operations there were, in any order, and forgets them.
-func (r *Record) Costs(what string, want ...string) {
-	r.w.Helper()
-	r.asked(len(want))
-	if got := r.Ops(); !slices.Equal(got, want) {
-		r.w.Errorf("%s costs %q, want %q", what, got, want)
+// Is checks how many events there were since the Cost was last looked at, and which
+// operations, in order.
+func (k *Cost) Is(what string, events int, want ...string) {
+	k.w.Helper()
+	if k.w.Real != nil {
+		k.w.Eventually("requests of "+what, func() bool { return len(k.requests(counts)) >= len(want) })
 	}
-}
-
-// asked waits until there were n requests.
-func (r *Record) asked(n int) {
-	r.w.Helper()
-	if r.w.Fake != nil {
-		return // what is not asked when all have come to rest never is
+	if ops, got := k.Ops(); got != events || !slices.Equal(ops, want) {
+		k.w.Errorf("%s costs %q and %d events, want %q and %d", what, ops, got, want, events)
 	}
-	r.w.Eventually("the requests", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.requests) >= n
-	})
-}
-
-// Events returns how many events there were, and forgets them.
-func (r *Record) Events() int {
-	r.w.Helper()
-	r.all()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := r.events
-	r.events = 0
-	return n
 }

@@ -1,5 +1,5 @@
 // Package interop has nothing but tests: that the locks of this module share a
-// directory with those of other clients, as the README says. The other clients
+// directory with those of other clients, as docs/other-clients.md says. The other clients
 // are the real ones. Contenders of kazoo run in a Python process, those of
 // Curator in a JVM.
 //

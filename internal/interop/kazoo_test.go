@@ -43,12 +43,12 @@ func needKazoo(t *testing.T) kazoo {
 	return kazoo{}
 }
 
-// contender is what a contender of class is called that follows the README.
+// contender is what a contender of class is called that follows our advice.
 func (k kazoo) contender(class string) string {
 	return class + ":" + strings.Join(k.advice(class), ",")
 }
 
-// advice returns the extra_lock_patterns that the README advises for class.
+// advice returns the extra_lock_patterns that docs/other-clients.md advises for class.
 func (k kazoo) advice(class string) []string {
 	switch {
 	case class == "Lock":
@@ -62,24 +62,24 @@ func (k kazoo) advice(class string) []string {
 	}
 }
 
-// TestKazooAdvice: what is tested here is what the README says.
+// TestKazooAdvice: what is tested here is what docs/other-clients.md says.
 func TestKazooAdvice(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/other-clients.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range []kazoo{{version: version{2, 8}}, {version: version{2, 9}}} {
 		for _, class := range []string{"Lock", "ReadLock", "WriteLock"} {
 			want := `extra_lock_patterns=["` + strings.Join(k.advice(class), `", "`) + `"]`
-			if !strings.Contains(string(readme), want) {
-				t.Errorf("kazoo %d.%d, %s: no %s in the README", k.major, k.minor, class, want)
+			if !strings.Contains(string(page), want) {
+				t.Errorf("kazoo %d.%d, %s: no %s in docs/other-clients.md", k.major, k.minor, class, want)
 			}
 		}
 	}
 }
 
 // TestKazoo: kazoo's locks and ours exclude each other where they shall, and
-// everybody has its turn, if kazoo's are given what the README says.
+// everybody has its turn, if kazoo's are given what docs/other-clients.md says.
 func TestKazoo(t *testing.T) {
 	k := needKazoo(t)
 	p := launch(t, "kazoo", []string{k.python, "testdata/contenders.py"}, 3)

@@ -37,6 +37,7 @@ var tools = []struct{ name, upTo string }{
 	{"internal/interop", "members/barrier"},
 	{"internal/recipes", "members/barrier"},
 	{"internal/layers", ""},
+	{"internal/explore", ""},
 	{"internal/readme", ""},
 }
 

@@ -1,17 +1,15 @@
 // Package unqueued is the machinery of lock.Unqueued, whose comment says what it
-// promises and what it costs.
-//
-// An attempt goes through stages: it creates the znodes, by way of package claim;
-// waits, if another's znode is at the path, until that is deleted; and creates again.
-// While it holds, it watches the znode at the path. Each release wakes all that wait.
-// An attempt belongs to one session and ends with it.
+// promises and what it costs. A Hold is a claim to the path, see package claim, which
+// waits for a znode that is in the way, whoever has made it.
 package unqueued
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/claim"
 	"github.com/zkcoord/zkcoord/internal/queue"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
@@ -45,8 +43,33 @@ func (l Lock) Acquire(ctx context.Context, op string, try bool) *coord.Hold {
 		if err != nil {
 			return err
 		}
-		a := &attempt{Lock: l, s: s, k: k, try: try, znodes: l.claim(s), stop: func() {}}
 		defer queue.NewStake(l.C, l.Path, "", k)()
-		return a.run(ctx)
+		c := claim.Claim{
+			Client:     l.C,
+			Session:    s,
+			Path:       l.Path,
+			Guards:     l.Path + claim.Suffix,
+			Guarded:    true,
+			Label:      []byte(l.Label),
+			Data:       claim.NewData([]byte(l.Label)),
+			Wait:       !try,
+			Lock:       true,
+			Revocation: queue.Revocation,
+			Taken:      func(int64) error { return coord.ErrLocked },
+		}
+		if try {
+			c.Retry = func() func() bool { return l.yielded(k, s) }
+		}
+		return c.Run(ctx, k)
 	})
+}
+
+// yielded returns a function that waits until one of the present holds of the client is
+// over, if one is about to be, and reports whether one is: what was in the way of a try
+// may have been its.
+func (l Lock) yielded(k *coord.Keeper, s *coord.Session) func() bool {
+	present := queue.Stakes(l.C, l.Path) // what is over by now is not in the way of a request made from now on
+	return func() bool {
+		return slices.ContainsFunc(present, func(other *queue.Stake) bool { return other.Yields(k, s) })
+	}
 }

@@ -35,8 +35,7 @@ type world struct {
 	seen    int8
 	rearm   rearming
 	reading [3]request // the read under way, and those that are void
-	session int8       // in which it is made
-	began   int8       // the session in which the entry asked for it
+	session int8       // the number of the session
 	over    bool       // the session is, and the next has not begun
 
 	e    entry
@@ -135,8 +134,8 @@ const (
 	ended
 )
 
-func newWorld(r *rule, step func(*entry, input, *actions)) *world {
-	w := &world{rule: r, step: step, left: r.budget, connected: true}
+func newWorld(r *rule, step func(*entry, input, *actions)) world {
+	w := world{rule: r, step: step, left: r.budget, connected: true}
 	w.versions[0] = version{exists: r.exists}
 	return w
 }
@@ -225,32 +224,30 @@ func (w *world) internal(acts []act) []act {
 	return acts
 }
 
-// After returns the world in which a has happened.
-func (w *world) After(a act) *world {
-	after := w.clone()
-	after.do(a)
-	return after
+// Do lets a happen, and returns what is wrong then, if anything.
+func (w *world) Do(a act) string {
+	subs := make([]*subscription, 0, len(w.subs)) // those of w, and not of what it is a copy of
+	for _, sub := range w.e.subs {
+		subs = append(subs, &w.subs[slices.Index(names[:], sub.as)])
+	}
+	w.e.subs = subs
+	w.do(a)
+	return w.wrong()
 }
 
-func (w *world) clone() *world {
-	c := *w
-	c.e.subs = nil
-	for _, sub := range w.e.subs {
-		for i := range w.subs {
-			if sub == &w.subs[i] {
-				c.e.subs = append(c.e.subs, &c.subs[i])
-			}
-		}
-	}
-	return &c
-}
+// Stuck says what should still happen in a world in which nothing can: nothing, for
+// wrong sees a world that comes to rest, whatever more may happen in it.
+func (w *world) Stuck() string { return "" }
+
+// names are those of the subscribers.
+var names = [...]string{"a", "b"}
 
 func (w *world) do(a act) {
 	switch a.what {
 	case subscribes:
 		is := &w.is[a.who]
 		is.state, is.version = present, w.seen
-		w.subs[a.who].key = w.rule.key
+		w.subs[a.who] = subscription{key: w.rule.key, as: names[a.who]}
 		if !w.live {
 			w.e, w.live = entry{key: w.rule.key, down: !w.connected}, true
 		}

@@ -264,7 +264,7 @@ func TestWalkFindsFaults(t *testing.T) {
 	for _, mutant := range mutants {
 		t.Run(mutant.name, func(t *testing.T) {
 			t.Parallel()
-			states, fault := explore.Walk(newWorld(&mutant.world, mutant.step))
+			states, fault := explore.Walk[*world](newWorld(&mutant.world, mutant.step))
 			if fault == "" {
 				t.Fatalf("not found out in %d states", states)
 			}

@@ -91,6 +91,9 @@ func (r *Read) String() string {
 	return fmt.Sprint("read ", r.key)
 }
 
+// Path returns the absolute path of what is to be read.
+func (r *Read) Path() string { return r.path }
+
 // An Answer is what has been read.
 type Answer struct {
 	snap  event.Snapshot // of a missing znode if it does not Exist

@@ -65,7 +65,7 @@ func TestWalk(t *testing.T) {
 					t.Skip("a large world: make stress walks through it")
 				}
 				t.Parallel()
-				states, fault := explore.Walk(newWorld(&r, (*entry).step))
+				states, fault := explore.Walk[*world](newWorld(&r, (*entry).step))
 				if fault != "" {
 					t.Fatal(fault)
 				}
@@ -120,8 +120,8 @@ func (w *world) atEnd(is *subscriber) bool {
 	return w.rule.key.untilDeleted && is.has && !w.versions[is.version].exists
 }
 
-// Wrong says what must not be in w, if anything.
-func (w *world) Wrong() string {
+// wrong says what must not be in w, if anything.
+func (w *world) wrong() string {
 	if w.fault != "" {
 		return w.fault
 	}
