@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 )
@@ -42,7 +40,7 @@ func (f *follower[T]) update(snap event.Snapshot) bool {
 		if v, err := f.codec.decode(bytes.Clone(snap.Data)); err != nil {
 			f.fail(err)
 		} else {
-			f.now = updateOf(v, zk.Stat(snap.Stat))
+			f.now = updateOf(v, snap.Stat)
 			f.now.Suspended = snap.Suspended
 		}
 	}

@@ -78,6 +78,12 @@ func ExampleHold_Lost() {
 	// true
 }
 
+// pay writes the balance, if h is still held.
+func pay(ctx context.Context, c *coord.Client, h *coord.Hold, balance string) error {
+	_, err := c.Txn(ctx, h.Guard(), coord.OpSet("/balance", []byte(balance), -1))
+	return err
+}
+
 // A write that happens only while the lock is still held.
 func ExampleHold_Guard() {
 	server, err := coordtest.Start()
@@ -99,13 +105,9 @@ func ExampleHold_Guard() {
 		log.Fatal(err)
 	}
 
-	write := func() error {
-		_, err := c.Txn(ctx, h.Guard(), coord.OpSet("/balance", []byte("7"), -1))
-		return err
-	}
-	fmt.Println("held:", write())
+	fmt.Println("held:", pay(ctx, c, h, "7"))
 	h.Release(ctx)
-	fmt.Println("released:", write())
+	fmt.Println("released:", pay(ctx, c, h, "8"))
 	// Output:
 	// held: <nil>
 	// released: txn /balance-lock: coord: not held
