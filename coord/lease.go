@@ -200,8 +200,8 @@ func (l *lease) next(now moment, s situation) (action, time.Duration) {
 		}
 		wait = min(wait, due)
 	case !s.held && s.sought && !l.asking.pending:
-		// Nothing proves the session yet. But a server that has lost its leader does
-		// not answer this, nor heartbeats behind it, and is left for its silence.
+		// This renews nothing. But a server that has lost its leader does not answer
+		// it, nor heartbeats behind it, and is left for its silence.
 		due := heartbeat - now.since(l.asking.began)
 		if due <= 0 {
 			return askLeader, wait

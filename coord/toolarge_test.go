@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
@@ -49,7 +50,7 @@ func (m *meter) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.conns++
-	return &wrapped{Conn: conn, write: func(body []byte) []byte {
+	return &harness.Tap{Conn: conn, Request: func(body []byte) []byte {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.most = max(m.most, len(body))

@@ -2,10 +2,8 @@ package members_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -39,15 +38,13 @@ type metered struct {
 	begun bool // past the handshake
 }
 
-// Write takes one frame, as the client library writes them: length, xid, kind of
-// request.
+// Write takes one frame, as the client library writes them.
 func (c *metered) Write(b []byte) (int, error) {
-	const ping = 11
-	if op := binary.BigEndian.Uint32(b[8:]); c.begun && op != ping {
+	if op := jute.NewDecoder(b[4:]).RequestHeader().Op; c.begun && op != jute.OpPing {
 		switch op {
-		case 4: // getData
+		case jute.OpGetData:
 			c.m.reads.Add(1)
-		case 8, 12: // getChildren, getChildren2
+		case jute.OpGetChildren, jute.OpGetChildren2:
 			c.m.listings.Add(1)
 		default:
 			c.m.others.Add(1)
@@ -86,14 +83,6 @@ func (c cost) String() string {
 		spread(c.listings), spread(c.reads), spread(c.others), spread(c.bytes))
 }
 
-// heap returns how much of it is in use, in bytes.
-func heap() int64 {
-	var s runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&s)
-	return int64(s.HeapAlloc)
-}
-
 // TestScale: each who watches a large group reads the data of each member once,
 // and again only if they have changed; a burst of joins has the group listed far
 // less often than there are joins; and every view ends on the truth.
@@ -105,18 +94,19 @@ func TestScale(t *testing.T) {
 	const homes = 4 // clients that the members share
 	// A busy machine is not what this is about.
 	const T = 40 * time.Second
-	e := ensemble.New(t, &ensemble.Options{JVM: unsynced})
+	w := harness.On(t, ensemble.New(t, &ensemble.Options{JVM: unsynced}))
+	servers := w.Real.Servers()
 	dir := "/scale"
 	var clients []*coord.Client
 	for range homes {
-		clients = append(clients, harness.Dial(t, e.Servers(), &coord.Options{SessionTimeout: T}))
+		clients = append(clients, harness.Dial(t, servers, &coord.Options{SessionTimeout: T}))
 	}
 	name := func(i int) string { return fmt.Sprintf("member-%04d", i) }
 	payload := func(i, version int) []byte { return fmt.Appendf(nil, "%-100s", fmt.Sprint(i, " ", version)) }
 	home := func(i int) *members.Group { return members.New(clients[i%homes], dir) }
 
 	// Those who will change are kept, the others join.
-	before := heap()
+	before := w.Heap()
 	began := time.Now()
 	var keeps []*members.Membership
 	var first, burst []*coord.Hold
@@ -135,17 +125,17 @@ func TestScale(t *testing.T) {
 		}
 	}
 	t.Logf("%d members in %v", all/2, time.Since(began).Round(time.Millisecond))
-	half := heap() - before // what half of the members take themselves
+	half := w.Heap() - before // what half of the members take themselves
 
 	var meters []*meter
 	var watchers []*coord.Client
 	for range watching {
 		m := new(meter)
 		meters = append(meters, m)
-		watchers = append(watchers, harness.Dial(t, e.Servers(), &coord.Options{SessionTimeout: T, Dial: m.dial}))
+		watchers = append(watchers, harness.Dial(t, servers, &coord.Options{SessionTimeout: T, Dial: m.dial}))
 	}
 	read(meters)
-	empty := heap()
+	empty := w.Heap()
 	began = time.Now()
 	var onlookers []*onlooker
 	for _, c := range watchers {
@@ -177,7 +167,7 @@ func TestScale(t *testing.T) {
 	}
 	memory := func(others int64) {
 		t.Helper()
-		grown := heap() - empty - others
+		grown := w.Heap() - empty - others
 		t.Logf("heap: %d KiB for each of %d views of %d", grown/int64(watching)>>10, watching, len(ids))
 	}
 	memory(0)
