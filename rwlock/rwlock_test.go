@@ -95,10 +95,7 @@ func (w world) events(what string, all []*member, want ...int32) {
 	var got []int32
 	for _, m := range all {
 		// What the server has done is told before what it is asked now.
-		_, err := coord.Call(bg, m.Session(), func(conn *zk.Conn) (bool, error) {
-			ok, _, err := conn.Exists("/")
-			return ok, err
-		})
+		_, _, err := m.Exists(bg, "/")
 		w.Must(err)
 		got = append(got, m.events.Load())
 		m.count()

@@ -154,9 +154,7 @@ var broken = []scenario{
 		late := w.Acquire(bg, a.Client, w.Dir)
 		raw := make(chan error, 1)
 		go func() {
-			_, err := coord.Call(bg, first, func(conn *zk.Conn) (string, error) {
-				return conn.Create(w.Dir+"-crossed", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-			})
+			_, err := first.Multi(bg, coord.OpCreate(w.Dir+"-crossed", nil, coord.Ephemeral))
 			raw <- err
 		}()
 		w.Wait("lost", held.Lost())

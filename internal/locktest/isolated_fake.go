@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/harness"
 )
@@ -71,14 +69,11 @@ var meanwhiles = []meanwhile{
 	{"connection lost again and again", 300 * time.Millisecond, func(_ *World, a *Client, _ *coord.Session) { a.Link.Reset() }},
 	{"program reads and syncs", 100 * time.Millisecond, func(w *World, _ *Client, s *coord.Session) {
 		// That they fail in the end is not the matter here.
-		_, _ = coord.Call(bg, s, func(conn *zk.Conn) (string, error) { return conn.Sync(w.Dir) })
-		_, _ = coord.Call(bg, s, func(conn *zk.Conn) (bool, error) {
-			ok, _, err := conn.Exists(w.Dir)
-			return ok, err
-		})
+		_ = s.Sync(bg, w.Dir)
+		_, _ = s.Exists(bg, w.Dir)
 	}},
 	{"program writes", 0, func(w *World, _ *Client, s *coord.Session) {
-		_, _ = coord.Retry(bg, s, func(conn *zk.Conn) (*zk.Stat, error) { return conn.Set("/", nil, -1) })
+		_, _ = s.Set(bg, "/", nil, -1)
 	}},
 }
 
