@@ -37,7 +37,7 @@ func TestUnqueuedNoFalseLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := lock.NewUnqueued(theirs, "/unqueued/lock").Acquire(t.Context())
-	session := ours.Session()
+	session := ours.Kit().Session()
 	restart := func(n *ensemble.Node) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -83,7 +83,7 @@ func TestUnqueuedNoFalseLoss(t *testing.T) {
 			}
 		}
 		tick.Stop()
-		if err := held.Err(); err != nil || ours.Session() != session {
+		if err := held.Err(); err != nil || ours.Kit().Session() != session {
 			t.Fatalf("%s: %v, or another session", x.name, err)
 		}
 		select {

@@ -47,7 +47,7 @@ func TestTaken(t *testing.T) {
 				s := w.out(m, members.ErrTaken)
 				w.wants(s.Err, members.ErrTaken, "keep", dir+"/self")
 				w.open("end", m.Done())
-				w.Fake.Expire(c.Session().ID()) // it goes on waiting in the next session
+				w.Fake.Expire(c.Kit().Session().ID()) // it goes on waiting in the next session
 				time.Sleep(time.Minute)
 				w.wants(g.Join(bg, me).Wait(), members.ErrTaken, "join", dir+"/self") // and has the seat meanwhile
 				if got, _ := m.Latest(); got.In {

@@ -223,7 +223,7 @@ var tests = []struct {
 		w.Must(all[0].Downgrade(bg, h)) // it is one already
 		who, err := all[1].Contenders(bg)
 		w.Must(err)
-		if len(who) != 1 || !who[0].Reads || who[0].Session != all[0].Session().ID() {
+		if len(who) != 1 || !who[0].Reads || who[0].Session != all[0].Kit().Session().ID() {
 			w.Errorf("contenders: %+v", who)
 		}
 		beside := all[1].TryAcquireRead(bg)

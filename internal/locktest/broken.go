@@ -148,7 +148,7 @@ var broken = []scenario{
 	{"what is asked for while cut off does not happen in the next session (R91, R95)", func(w *World) {
 		a := w.Client(T)
 		held := w.Held(a)
-		first := a.Session()
+		first := a.Kit().Session()
 		heal := a.Link.Stall(coordtest.Both)
 		// In flight, or waiting for the link to come back: nothing tells them apart.
 		late := w.Acquire(bg, a.Client, w.Dir)
@@ -164,7 +164,7 @@ var broken = []scenario{
 		}
 		w.Wants(w.Outcome(late), coord.ErrExpired)
 		w.Wait("done", late.Done())
-		_, err := a.Await(bg)
+		_, err := a.Kit().Await(bg)
 		w.Must(err)
 		// The first session ends on the server too, with all that it has done.
 		w.Eventually("old znodes gone", func() bool { return len(w.Children()) == 0 })

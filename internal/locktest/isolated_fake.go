@@ -79,7 +79,7 @@ var meanwhiles = []meanwhile{
 
 // run does x until stop is called.
 func (x meanwhile) run(w *World, a *Client) (stop func()) {
-	s := a.Session() // not in the next, where it would be another matter
+	s := a.Kit().Session() // not in the next, where it would be another matter
 	over := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

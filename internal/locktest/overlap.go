@@ -36,7 +36,7 @@ func deaf(w *World, a *Client) func() {
 	ctx, cancel := context.WithCancel(bg)
 	paths := make([]string, 100)
 	for i := range paths {
-		paths[i] = fmt.Sprintf("%s-noise-%d-%d", w.Dir, a.Session().ID(), i)
+		paths[i] = fmt.Sprintf("%s-noise-%d-%d", w.Dir, a.Kit().Session().ID(), i)
 		s := a.Watch(ctx, paths[i], event.Presence)
 		<-s.Updates()
 	}
