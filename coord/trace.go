@@ -19,11 +19,12 @@ import (
 // goroutine that calls Close.
 //
 // The context has the values of the one that was given to the operation, such as
-// an Acquire, and is never canceled. A session is no operation: there the values are
-// those of the context given to [Dial].
+// an Acquire, and is never canceled. Sessions, and requests of the client's own, belong
+// to no operation: there the values are those of the context given to [Dial].
 //
-// What has a Begin has one End, and what has no Begin has none. All ends have been
-// reported when Close returns.
+// What has a Begin has one End, and what has no Begin has none. So a gauge that one
+// raises and the other lowers is exact, and it is zero when Close has returned. What is
+// asked for after Close is not reported.
 type Trace struct {
 	// DialFailed is called when a server could not be reached or gave no session.
 	DialFailed func(context.Context, SessionInfo)
@@ -89,8 +90,8 @@ func (i HoldInfo) Held() time.Duration {
 // A RequestInfo describes a request to the functions of a [Trace].
 type RequestInfo struct {
 	// Op is the lower-case name of a method of [Session], such as "get" or "multi";
-	// or "watch", for what is read for streams; or "renew", for the transactions
-	// that prove that the session lives while something is held in it.
+	// or "watch", for one reading of what a stream follows; or "renew", for the
+	// transactions that keep holds good.
 	Op      string
 	Path    string    // of a transaction, the first; empty if it is not known
 	Session int64     // zero if it was not sent
@@ -105,9 +106,9 @@ type RequestInfo struct {
 // connect; for SuspendEnd, the time without a connection; for Expired, the life of the
 // session. For SuspendBegin both are the moment itself.
 type SessionInfo struct {
-	ID         int64         // in hex in logs, ZooKeeper's own among them; zero if there is no session yet
-	Server     string        // the one dialed or, when the connection or the session ends, the last one
-	Timeout    time.Duration // for which the ensemble keeps the session without hearing from the client
+	ID         int64         // which ZooKeeper's logs have in hex; zero if there is no session yet
+	Server     string        // the one dialed; when the connection or the session ends, the last one
+	Timeout    time.Duration // how long the ensemble keeps the session without hearing from the client
 	Begin, End time.Time
 	Err        error // what went wrong; nil if nothing did
 }
