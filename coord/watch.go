@@ -63,7 +63,7 @@ func (s source) Request(f func(watch.Conn) error) error {
 // A new session may start on any server.
 func (s *Session) catchUp(ctx context.Context) error {
 	s.c.mu.Lock()
-	synced := s.isFirst || s.synced
+	synced := s.synced
 	s.c.mu.Unlock()
 	if synced {
 		return nil
