@@ -91,10 +91,10 @@ func ExampleGroup_Await() {
 	// 10.0.0.2:25
 }
 
-func ExampleDiff() {
+func ExampleView_Diff() {
 	last := members.View{Members: []members.Member{{ID: "ada"}, {ID: "ben"}}}
 	next := members.View{Members: []members.Member{{ID: "ben", Data: []byte("busy")}, {ID: "cleo"}}}
-	joined, left, changed := members.Diff(last, next)
+	joined, left, changed := next.Diff(last)
 	fmt.Println(joined[0].ID, left[0].ID, changed[0].ID)
 	// Output:
 	// cleo ada ben
