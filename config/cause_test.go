@@ -65,7 +65,7 @@ func TestCauseIsNoAnswer(t *testing.T) {
 					w.Must(err)
 					ctx, heal := w.giveUp(cause, "multi", dir)
 					_, err = add(ctx, w.c, "/n")
-					w.WantsOp(err, "modify", "/n", config.ErrUnknown)
+					w.WantsOp(err, "modify", "/n", coord.ErrUnknown)
 					w.WantsOp(err, "modify", "/n", cause)
 					heal()
 					n, err := add(bg, w.c, "/n") // the first is carried out in the end: nothing was lost
@@ -75,7 +75,7 @@ func TestCauseIsNoAnswer(t *testing.T) {
 
 					ctx, heal = w.giveUp(cause, "multi", dir)
 					err = config.NewTree(w.c, "/p", numbers).Publish(ctx, map[string]int{"a": 1})
-					w.WantsOp(err, "publish", "/p", config.ErrUnknown)
+					w.WantsOp(err, "publish", "/p", coord.ErrUnknown)
 					heal()
 				})
 			})
@@ -92,7 +92,7 @@ func TestCauseLeavesNextExact(t *testing.T) {
 			w.Must(err)
 			ctx, heal := w.giveUp(config.ErrMissing, "multi", coordtest.ToClient)
 			_, err = add(ctx, w.c, "/n")
-			w.WantsOp(err, "modify", "/n", config.ErrUnknown)
+			w.WantsOp(err, "modify", "/n", coord.ErrUnknown)
 			heal()
 			time.Sleep(T / 4) // of the bubble: the answer that nobody waits for is in
 			w.lose(lost)
@@ -113,7 +113,7 @@ func TestCauseForbidsNoWitnesses(t *testing.T) {
 			ctx, heal := w.giveUp(cause, "create", coordtest.ToServer)
 			_, err := add(ctx, w.c, "/n")
 			w.WantsOp(err, "modify", "/n", cause)
-			if errors.Is(err, config.ErrUnknown) {
+			if errors.Is(err, coord.ErrUnknown) {
 				t.Errorf("%v: unknown, though the change was not sent: %v", cause, err)
 			}
 			heal()
@@ -153,7 +153,7 @@ func TestCauseIsNotMissing(t *testing.T) {
 				return n + 1, nil
 			})
 			w.WantsOp(err, "modify", "/n", cause)
-			if errors.Is(err, config.ErrUnknown) {
+			if errors.Is(err, coord.ErrUnknown) {
 				t.Errorf("unknown, though nothing was changed: %v", err)
 			}
 			heal()

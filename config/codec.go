@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A Codec says how values of type T are stored. Its functions may be called by
@@ -19,7 +20,7 @@ type Codec[T any] struct {
 	// error if the data are malformed.
 	Decode func(data []byte) (T, error)
 
-	// Encode returns what to store for v, at most [coord.MaxData] bytes, or an
+	// Encode returns what to store for v, at most 992 KiB, or an
 	// error if v must not be stored.
 	Encode func(v T) ([]byte, error)
 
@@ -96,7 +97,7 @@ type target[T any] struct {
 
 // check returns why a method that needs these functions of the codec is refused.
 func (t target[T]) check(decode, encode bool) error {
-	if err := coord.CheckPath(t.path); err != nil {
+	if err := zkpath.Check(t.path); err != nil {
 		return err
 	}
 	switch {
@@ -123,13 +124,18 @@ func (c Codec[T]) encode(v T) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(data) > coord.MaxData:
-		return nil, fmt.Errorf("encode: %d bytes, at most %d can be stored", len(data), coord.MaxData)
+	case len(data) > maxData:
+		return nil, fmt.Errorf("encode: %d bytes, at most %d can be stored", len(data), maxData)
 	}
 	// A copy, because the request may be under way when the caller, who may use
 	// the bytes again, has left; and not null, which is what directories have.
 	return append([]byte{}, data...), nil
 }
+
+// maxData is the most bytes that are stored at once. Servers take requests of just
+// under 1 MiB, unless they are told otherwise, and what is left over is for the paths
+// and access lists. Where these need more, Kit.CheckSize has the last word.
+const maxData = 1<<20 - 32<<10
 
 // guarded calls f with v. It turns a panic into an error, and says what failed.
 func guarded[V, R any](what string, f func(V) (R, error), v V) (r R, err error) {

@@ -5,40 +5,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A write is what a transaction does to one znode.
 type write struct {
 	key     string // for errors; empty if the caller gave none
-	path    string // full
-	data    []byte // to be stored
-	remove  bool   // the znode is to be deleted instead
-	found   node   // what there was when it was looked at
-	version int32  // that the znode must have if it exists; -1 is any
+	path    string
+	data    []byte     // to be stored
+	remove  bool       // the znode is to be deleted instead
+	found   coord.Node // what there was when it was looked at
+	version int32      // that the znode must have if it exists; -1 is any
 }
 
-// requests returns w as ops of a transaction.
-func (w write) requests(acl []zk.ACL) []any {
+// ops returns what w takes in a transaction.
+func (w write) ops() []coord.Op {
 	switch {
 	case w.absent():
 		// A create is refused if there is something. Nobody sees what is deleted
 		// in the same transaction.
-		return []any{
-			&zk.CreateRequest{Path: w.path, Acl: zk.WorldACL(zk.PermRead)},
-			&zk.DeleteRequest{Path: w.path, Version: -1},
+		return []coord.Op{
+			coord.OpCreate(w.path, nil, coord.Persistent, coord.ACL{Perms: coord.PermRead, Scheme: "world", ID: "anyone"}),
+			coord.OpDelete(w.path, -1),
 		}
 	case w.remove:
-		return []any{&zk.DeleteRequest{Path: w.path, Version: -1}}
+		return []coord.Op{coord.OpDelete(w.path, -1)}
 	case w.creates():
-		return []any{&zk.CreateRequest{Path: w.path, Data: w.data, Acl: acl}}
+		return []coord.Op{coord.OpCreate(w.path, w.data, coord.Persistent)}
 	}
-	return []any{&zk.SetDataRequest{Path: w.path, Data: w.data, Version: w.version}}
+	return []coord.Op{coord.OpSet(w.path, w.data, w.version)}
 }
 
 func (w write) creates() bool { return !w.remove && !w.found.Exists }
@@ -52,20 +50,17 @@ func changes(writes []write) []write {
 }
 
 // commit carries out all writes in one transaction, which it sends in session s, or
-// none of them. It returns nil if they have been carried out, once; [ErrUnknown],
+// none of them. It returns nil if they have been carried out, once; [coord.ErrUnknown],
 // with the reason, if that cannot be learned; and otherwise why they have not been
 // and will not be: one after which it makes sense to look [again], ctx's cause, or a
 // refusal. The stat has the id and the time of the transaction, if these are known.
-func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []write) (*zk.Stat, error) {
+func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []write) (*coord.Stat, error) {
 	p := witnessesOf(c)
-	if err := p.checkSize(writes); err != nil {
-		return nil, err
-	}
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
-		return nil, coord.GivenUp(ctx)
+		return nil, ended(ctx, c)
 	}
 	for {
 		var w *witness
@@ -75,14 +70,14 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 				return nil, err
 			}
 		}
-		ops, of := p.transaction(w, writes)
-		results, err := multi(ctx, s, ops)
+		ops, of := transaction(w, writes)
+		results, err := s.Multi(ctx, ops...)
 		switch {
 		case err == nil:
 			w.wrote()
 			p.put(w)
 			return statOf(results), nil
-		case errors.Is(err, ErrUnknown):
+		case errors.Is(err, coord.ErrUnknown):
 			stat, err := resolve(ctx, c, s, w, writes)
 			w.lost()
 			p.put(w)
@@ -91,7 +86,7 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 			p.put(w)
 			return nil, err
 		}
-		at := slices.IndexFunc(results, func(r zk.MultiResponse) bool { return r.Error != nil })
+		at := slices.IndexFunc(results, func(r coord.OpResult) bool { return r.Err != nil })
 		switch {
 		case at == 0 && w != nil:
 			p.refused(w, err)
@@ -100,7 +95,7 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 			return nil, err
 		default:
 			p.put(w)
-			if err = overcome(ctx, c, s, of[at], err); err != nil {
+			if err = overcome(ctx, s, of[at], err); err != nil {
 				return nil, err
 			}
 		}
@@ -109,13 +104,13 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 
 // transaction returns the ops for writes, after that for the witness w if it is not
 // nil, and of each op which write it is for.
-func (p *witnessPool) transaction(w *witness, writes []write) (ops []any, of []write) {
+func transaction(w *witness, writes []write) (ops []coord.Op, of []write) {
 	if w != nil {
-		ops = append(ops, &zk.SetDataRequest{Path: w.path, Data: []byte{}, Version: w.version})
+		ops = append(ops, coord.OpSet(w.path, []byte{}, w.version))
 		of = append(of, write{})
 	}
 	for _, w := range writes {
-		for _, op := range w.requests(p.c.ACL()) {
+		for _, op := range w.ops() {
 			ops = append(ops, op)
 			of = append(of, w)
 		}
@@ -123,53 +118,33 @@ func (p *witnessPool) transaction(w *witness, writes []write) (ops []any, of []w
 	return ops, of
 }
 
-// checkSize returns why writes are too much for one transaction.
-func (p *witnessPool) checkSize(writes []write) error {
-	ops, _ := p.transaction(p.newWitness(nil), writes)
-	return coord.CheckSize(ops...)
-}
-
 // statOf returns the stat of something that a transaction has set: all that it
 // stores has the same id and time. It is nil if it has only created or deleted.
-func statOf(results []zk.MultiResponse) *zk.Stat {
+func statOf(results []coord.OpResult) *coord.Stat {
 	for _, r := range results {
-		if r.Stat != nil {
-			return r.Stat
+		if r.Stat.Mzxid != 0 {
+			return &r.Stat
 		}
 	}
 	return nil
 }
 
 // overcome makes the directory of w if it is missing, which is why a transaction
-// was refused with err. It returns nil if the transaction can be repeated.
-func overcome(ctx context.Context, c *coord.Client, s *coord.Session, w write, err error) error {
+// was refused with err. It is no container, since it may be given a value of its own
+// one day, which the server would remove with a container. Overcome returns nil if
+// the transaction can be repeated.
+func overcome(ctx context.Context, s *coord.Session, w write, err error) error {
 	switch {
-	case errors.Is(err, zk.ErrNoNode) && w.creates():
-		err = makeDir(ctx, c, s, path.Dir(w.path))
-	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNodeExists):
+	case errors.Is(err, coord.ErrNoNode) && w.creates():
+		err = s.CreateAll(ctx, zkpath.Parent(w.path))
+		if errors.Is(err, coord.ErrNoNode) { // it is removed as soon as it is made
+			err = errStale
+		}
+	case errors.Is(err, coord.ErrNoNode), errors.Is(err, coord.ErrBadVersion), errors.Is(err, coord.ErrNodeExists):
 		return errStale
 	}
 	if w.key != "" && coord.Refused(err) {
 		err = fmt.Errorf("key %q: %w", w.key, err)
-	}
-	return err
-}
-
-// makeDir creates the full path, and what is missing above it. They are persistent
-// and no containers, since they may be given a value of their own one day, which
-// the server would remove with a container.
-func makeDir(ctx context.Context, c *coord.Client, s *coord.Session, dir string) error {
-	err := create(ctx, c, s, dir, nil, 0)
-	if errors.Is(err, zk.ErrNoNode) && dir != "/" {
-		if err = makeDir(ctx, c, s, path.Dir(dir)); err == nil {
-			err = create(ctx, c, s, dir, nil, 0)
-		}
-	}
-	switch {
-	case errors.Is(err, zk.ErrNodeExists):
-		return nil
-	case errors.Is(err, zk.ErrNoNode): // what is above was removed at once
-		return errStale
 	}
 	return err
 }
@@ -186,18 +161,18 @@ const (
 // resolve finds out what became of the transaction that was sent in session s with
 // the witness w, which may be nil, and not answered. If it has not been carried out,
 // resolve prevents that it will be. It returns what commit does.
-func resolve(ctx context.Context, c *coord.Client, s *coord.Session, w *witness, writes []write) (*zk.Stat, error) {
+func resolve(ctx context.Context, c *coord.Client, s *coord.Session, w *witness, writes []write) (*coord.Stat, error) {
 	if writes = changes(writes); len(writes) == 0 {
 		return nil, errStale
 	}
-	unknown := func(why error) (*zk.Stat, error) { return nil, fmt.Errorf("%w: %w", ErrUnknown, why) }
+	unknown := func(why error) (*coord.Stat, error) { return nil, fmt.Errorf("%w: %w", coord.ErrUnknown, why) }
 	for {
-		now, err := c.Await(ctx)
+		now, err := c.Kit().Await(ctx)
 		if err != nil {
 			return unknown(err)
 		}
 		var o outcome
-		var stat *zk.Stat
+		var stat *coord.Stat
 		if w != nil {
 			o, stat, err = w.fence(ctx, now)
 		}
@@ -227,7 +202,7 @@ func resolve(ctx context.Context, c *coord.Client, s *coord.Session, w *witness,
 // what was answered since.
 func compare(ctx context.Context, s *coord.Session, writes []write, past bool) (outcome, error) {
 	for _, w := range writes {
-		now, err := synced(get)(ctx, s, w.path)
+		now, err := synced((*coord.Session).Get)(s, ctx, w.path)
 		if err != nil {
 			return undecided, err
 		}

@@ -43,7 +43,7 @@
 // # How it fails
 //
 // Every error is a [*coord.Error] that names the method and the path. A change whose
-// error is not [ErrUnknown] was not carried out. Streams outlive connections and
+// error is not [coord.ErrUnknown] was not carried out. Streams outlive connections and
 // sessions: they say Suspended, and go on. They end with their ctx, with the client,
 // or when the ensemble refuses to show what is followed.
 //

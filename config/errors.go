@@ -2,26 +2,19 @@ package config
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/zkcoord/zkcoord/coord"
 )
 
-// What an error of this package can be, besides those of package coord. Test for
-// these with [errors.Is].
-var (
-	// ErrMissing means that nothing is stored: there is no znode, or its data are
-	// null, as those of a directory. It is also zk.ErrNoNode.
-	ErrMissing = fmt.Errorf("config: nothing is stored: %w", zk.ErrNoNode)
+// ErrMissing means that nothing is stored: there is no znode, or its data are null,
+// as those of a directory. It is also [coord.ErrNoNode]. Test for it with [errors.Is].
+var ErrMissing error = missing{}
 
-	// ErrUnknown means that the outcome of a change could not be learned: it may
-	// have been carried out, once, or not; or it may still be, as long as the
-	// ensemble keeps the session in which it was sent.
-	ErrUnknown = errors.New("config: the change may or may not have been carried out")
-)
+type missing struct{}
 
-// errExit is why a stream ends whose goroutine its decoder has ended.
-var errExit = errors.New("config: the decoder called runtime.Goexit")
+func (missing) Error() string { return "config: nothing is stored" }
+
+func (missing) Unwrap() error { return coord.ErrNoNode }
 
 // errVersion is why a znode cannot be changed on condition of its version.
 var errVersion = errors.New("config: the znode has been changed four billion times, and its version is -1, " +

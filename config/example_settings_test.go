@@ -90,14 +90,14 @@ func Example_settings() {
 	defer cancel()
 	fmt.Println(command(ctx, c, "watch"))
 	// Output:
-	// read /app/settings: config: nothing is stored: zk: node does not exist
+	// read /app/settings: config: nothing is stored
 	// now {RPS:5 Timeout:1s}, version 0
 	// now {RPS:5 Timeout:2s}, version 1
 	// modify /app/settings: encode: rps 0 is not between 1 and 10000
 	// modify /app/settings: no setting "speed"
 	// {RPS:5 Timeout:2s}, version 1, set 0s ago
-	// read /app/settings: config: nothing is stored: zk: node does not exist
+	// read /app/settings: config: nothing is stored
 	// usage: settings get | set KEY=VALUE... | rm | watch
-	// {RPS:100 Timeout:1s}, suspended false, watch /app/settings: config: nothing is stored: zk: node does not exist
+	// {RPS:100 Timeout:1s}, suspended false, watch /app/settings: config: nothing is stored
 	// watch /app/settings: seen enough
 }

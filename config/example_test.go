@@ -94,7 +94,7 @@ func ExampleValue_Modify() {
 	}
 	for range 3 {
 		u, err := limits.Modify(ctx, more)
-		if errors.Is(err, config.ErrUnknown) {
+		if errors.Is(err, coord.ErrUnknown) {
 			// Perhaps there is one more. Look, with Read, before asking again.
 			log.Fatal(err)
 		}

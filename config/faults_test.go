@@ -34,9 +34,9 @@ func (y *tally) count(tb testing.TB, err error, reasons ...error) {
 	case err == nil:
 		y.ok++
 		return
-	case errors.Is(err, config.ErrUnknown) && errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, coord.ErrUnknown) && errors.Is(err, context.DeadlineExceeded):
 		y.left++
-	case errors.Is(err, config.ErrUnknown):
+	case errors.Is(err, coord.ErrUnknown):
 		y.unknown++
 	default:
 		y.failed++
@@ -61,11 +61,14 @@ var plots = []struct {
 		for i := range 3 {
 			time.Sleep(time.Second) // of the bubble: the watch is armed, or not yet
 			w.Create("/w", fmt.Sprint(i))
+			w.Rest() // else the client reads once or twice, as it happens
 			w.Set("/w", fmt.Sprint(10+i))
 			time.Sleep(time.Second)
 			w.Delete("/w")
 			if i == 1 {
+				w.Rest()
 				w.Create("/w", "malformed")
+				w.Rest()
 				w.Delete("/w")
 			}
 		}

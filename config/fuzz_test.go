@@ -68,7 +68,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > coord.MaxData {
+		if len(data) > maxData {
 			return
 		}
 		_, wrong := config.JSON[deep]().Decode(data)

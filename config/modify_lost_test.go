@@ -3,7 +3,6 @@ package config_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -16,6 +15,8 @@ import (
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // modifyingsLost are what Modify must do when answers are lost, or nobody waits for them.
@@ -37,7 +38,7 @@ var modifyingsLost = []guarantee{
 			})
 			_, err := add(ctx, w.c, "/n")
 			w.WantsOp(err, "modify", "/n", cause)
-			w.WantsOp(err, "modify", "/n", config.ErrUnknown)
+			w.WantsOp(err, "modify", "/n", coord.ErrUnknown)
 			heal()
 			_, err = add(bg, w.c, "/n")
 			w.Must(err)
@@ -66,7 +67,7 @@ var modifyingsLost = []guarantee{
 		w.Must(w.c.Close())
 		_, err = add(bg, w.c, "/n")
 		w.WantsOp(err, "modify", "/n", coord.ErrClosed)
-		if errors.Is(err, config.ErrUnknown) {
+		if errors.Is(err, coord.ErrUnknown) {
 			w.Error(err)
 		}
 	}},
@@ -128,7 +129,7 @@ var modifyingsLost = []guarantee{
 		defer cancel()
 		_, err = config.New(w.c, "/n", numbers).Modify(ctx, cutOff)
 		w.WantsOp(err, "modify", "/n", cause)
-		if errors.Is(err, config.ErrUnknown) || w.Get("/n") != "1" {
+		if errors.Is(err, coord.ErrUnknown) || w.Get("/n") != "1" {
 			w.Errorf("%v; stored %s", err, w.Get("/n"))
 		}
 		w.Await(w.c, coord.Connected)
@@ -261,7 +262,7 @@ var modifyingsLost = []guarantee{
 	}},
 	{"a version of -1, which would mean any, is not sent (R38)", func(w *world) {
 		w.Create("/n", "the version behind this is forged")
-		c := w.DialThrough(func(conn net.Conn) net.Conn { return forger{conn} }, nil, nil).Client
+		c := w.DialThrough(func(conn net.Conn) net.Conn { return &harness.Tap{Conn: conn, Reply: forge} }, nil, nil).Client
 		_, err := config.New(c, "/n", config.Text()).Modify(bg, func(string) (string, error) { return "new", nil })
 		w.WantsOp(err, "modify", "/n", nil)
 		if err == nil || !strings.Contains(err.Error(), "-1") {
@@ -273,14 +274,17 @@ var modifyingsLost = []guarantee{
 	}},
 }
 
-// A forger makes the version -1 of what stands behind the data of a reply.
-type forger struct{ net.Conn }
-
-func (f forger) Read(b []byte) (int, error) {
-	n, err := f.Conn.Read(b)
+// forge makes the version -1 of what stands behind the data of a reply.
+func forge(body []byte) []byte {
 	const data = "the version behind this is forged"
-	if i := bytes.Index(b[:n], []byte(data)); i >= 0 && i+len(data)+36 <= n {
-		binary.BigEndian.PutUint32(b[i+len(data)+32:], 0xffffffff)
+	i := bytes.Index(body, []byte(data))
+	if i < 0 {
+		return body
 	}
-	return n, err
+	version := i + len(data) + 4*8 // behind four numbers of 64 bits
+	e := jute.NewFrame()
+	e.Raw(body[:version])
+	e.Int32(-1)
+	e.Raw(body[version+4:])
+	return e.Body()
 }

@@ -168,7 +168,7 @@ var modifyings = []guarantee{
 		}{
 			{func(int) ([]byte, error) { return nil, mine }, mine},
 			{func(int) ([]byte, error) { panic("no words") }, nil},
-			{func(int) ([]byte, error) { return make([]byte, coord.MaxData+1), nil }, nil},
+			{func(int) ([]byte, error) { return make([]byte, maxData+1), nil }, nil},
 		} {
 			_, err := config.New(w.c, "/n", config.Codec[int]{Decode: number, Encode: x.encode}).Modify(bg, increment)
 			w.WantsOp(err, "modify", "/n", x.target, "encode")
@@ -178,7 +178,7 @@ var modifyings = []guarantee{
 		}
 	}},
 	{"the most that can be stored is stored", func(w *world) {
-		big := strings.Repeat("x", coord.MaxData)
+		big := strings.Repeat("x", maxData)
 		for range 2 {
 			got, err := config.New(w.c, "/n", config.Text()).Modify(bg, func(string) (string, error) { return big, nil })
 			w.Must(err)
@@ -251,7 +251,7 @@ var modifyings = []guarantee{
 		began := time.Now()
 		_, err := add(ctx, w.c, "/n")
 		w.WantsOp(err, "modify", "/n", cause)
-		if errors.Is(err, config.ErrUnknown) || time.Since(began) != T/10 {
+		if errors.Is(err, coord.ErrUnknown) || time.Since(began) != T/10 {
 			w.Errorf("%v after %v", err, time.Since(began))
 		}
 		_, err = add(ctx, w.c, "/n")

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path"
 	"slices"
 
-	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // Publish stores the values of set and removes other keys, in one transaction.
@@ -24,7 +23,7 @@ import (
 // What is stored is replaced, whatever it is: of two publications, the last wins.
 // What does not exist is created. What is missing above it is created first, and
 // stays even if the transaction is refused. To remove a key that does not exist is
-// no error; to remove one that has children is one, zk.ErrNotEmpty, unless they are
+// no error; to remove one that has children is one, [coord.ErrNotEmpty], unless they are
 // removed as well. Among several keys, the same transaction makes sure that a key
 // does not exist: a znode is created in its place and deleted again. That needs the
 // permission for both, makes those who follow the directory look at it again, and is
@@ -33,7 +32,7 @@ import (
 // A publication is carried out once or not at all, as the change of [Value.Modify],
 // and an error means what it means there. Nothing is asked of the ensemble if a key
 // is invalid, or both stored and removed, or if the values take more than
-// [coord.MaxData] bytes together, or all of it, with the client's access list for
+// 992 KiB together, or all of it, with the client's access list for
 // each that is stored, is more than a server takes as one request. That may turn out
 // later, and nothing be changed, if many keys to be removed do not exist: such a key
 // takes about three times the room.
@@ -45,7 +44,7 @@ func (t *Tree[T]) Publish(ctx context.Context, set map[string]T, remove ...strin
 	}
 	if err == nil {
 		err = repeat(ctx, t.c, func(s *coord.Session) error {
-			return publish(ctx, t.c, s, t.c.FullPath(t.path), writes)
+			return publish(ctx, t.c, s, t.path, writes)
 		})
 	}
 	if err != nil {
@@ -69,7 +68,7 @@ func (t *Tree[T]) writes(set map[string]T, remove []string) ([]write, error) {
 		if err != nil {
 			return nil, fmt.Errorf("key %q: %w", key, err)
 		}
-		writes = append(writes, write{key: key, path: t.c.FullPath(at), data: data, version: -1})
+		writes = append(writes, write{key: key, path: at, data: data, version: -1})
 	}
 	gone := slices.Compact(slices.Sorted(slices.Values(remove)))
 	for _, key := range slices.Backward(gone) {
@@ -81,21 +80,22 @@ func (t *Tree[T]) writes(set map[string]T, remove []string) ([]write, error) {
 			return nil, fmt.Errorf("config: key %q is both to be stored and to be removed", key)
 		}
 		// Taken to exist until it is looked at: so it needs the least room.
-		writes = append(writes, write{key: key, path: t.c.FullPath(at), remove: true, found: node{Exists: true}})
+		writes = append(writes, write{key: key, path: at, remove: true, found: coord.Node{Exists: true}})
 	}
 	if err := checkData(writes); err != nil {
 		return nil, err
 	}
-	return writes, witnessesOf(t.c).checkSize(writes)
+	ops, _ := transaction(newWitness(nil), writes)
+	return writes, t.c.Kit().CheckSize(ops...)
 }
 
 // keyPath returns the path of key below path.
 func keyPath(path, key string) (string, error) {
-	at := coord.Child(path, key)
+	at := zkpath.Join(path, key)
 	if key == "" {
 		return "", fmt.Errorf("%w: an empty key", coord.ErrInvalidPath)
 	}
-	if err := coord.CheckPath(at); err != nil {
+	if err := zkpath.Check(at); err != nil {
 		return "", fmt.Errorf("key %q: %w", key, err)
 	}
 	return at, nil
@@ -107,18 +107,18 @@ func checkData(writes []write) error {
 	for _, w := range writes {
 		n += len(w.data)
 	}
-	if n > coord.MaxData {
-		return fmt.Errorf("config: %d bytes, at most %d can be stored at once", n, coord.MaxData)
+	if n > maxData {
+		return fmt.Errorf("config: %d bytes, at most %d can be stored at once", n, maxData)
 	}
 	return nil
 }
 
-// publish carries out writes, at or below the full path, in session s.
+// publish carries out writes, at or below path, in session s.
 func publish(ctx context.Context, c *coord.Client, s *coord.Session, path string, writes []write) error {
 	if err := find(ctx, s, path, writes); err != nil {
 		return err
 	}
-	todo, err := conditional(ctx, s, writes)
+	todo, err := conditional(ctx, c, s, writes)
 	switch {
 	case err != nil || len(todo) == 0:
 		return err
@@ -137,7 +137,7 @@ const maxLooks = 8
 func find(ctx context.Context, s *coord.Session, path string, writes []write) error {
 	// Or a key that another client has stored before may be missed, and then
 	// not be removed.
-	if err := catchUp(ctx, s, path); err != nil {
+	if err := s.Sync(ctx, path); err != nil {
 		return err
 	}
 	g, within := errgroup.WithContext(ctx)
@@ -145,20 +145,20 @@ func find(ctx context.Context, s *coord.Session, path string, writes []write) er
 	for i := range writes {
 		w := &writes[i]
 		g.Go(func() (err error) {
-			w.found, err = exists(within, s, w.path)
+			w.found, err = s.Exists(within, w.path)
 			return err
 		})
 	}
 	return g.Wait()
 }
 
-// confirm makes a quorum say that the full path does not exist, which a read does
+// confirm makes a quorum say that path does not exist, which a read does
 // not: a leader that is cut off answers that, too. A write that is refused is agreed
 // upon as any other, and needs no permission if there is nothing.
 func confirm(ctx context.Context, s *coord.Session, path string) error {
-	_, err := set(ctx, s, path, nil, math.MinInt32) // a version that no znode has
+	_, err := s.Set(ctx, path, nil, math.MinInt32) // a version that no znode has
 	switch {
-	case errors.Is(err, zk.ErrNoNode):
+	case errors.Is(err, coord.ErrNoNode):
 		return nil
 	case coord.Refused(err): // something is there
 		return errStale
@@ -172,27 +172,32 @@ func confirm(ctx context.Context, s *coord.Session, path string) error {
 // would find half of each. The absence of a znode can be a condition if its parent
 // exists. So the topmost one that is missing stands for all that is to be removed
 // below it.
-func conditional(ctx context.Context, s *coord.Session, writes []write) ([]write, error) {
-	there := map[string]bool{"/": true}
+func conditional(ctx context.Context, c *coord.Client, s *coord.Session, writes []write) ([]write, error) {
+	there := make(map[string]bool)
+	if c.FullPath("/") == "/" {
+		there["/"] = true // a chroot need not exist
+	}
 	named := make(map[string]bool) // those whose absence is a condition already
 	for _, w := range writes {
 		there[w.path] = w.found.Exists
-		for up := path.Dir(w.path); w.found.Exists && !there[up]; up = path.Dir(up) {
+		for up := zkpath.Parent(w.path); w.found.Exists && !there[up]; up = zkpath.Parent(up) {
 			there[up] = true
 		}
 		named[w.path] = w.creates()
 	}
 	var todo []write
 	for _, w := range writes {
-		for up := path.Dir(w.path); w.absent() && len(writes) > 1 && !there[up]; up = path.Dir(up) {
+		for w.absent() && len(writes) > 1 && w.path != "/" {
+			up := zkpath.Parent(w.path)
 			if _, known := there[up]; !known {
-				n, err := exists(ctx, s, up)
+				n, err := s.Exists(ctx, up)
 				if err != nil {
 					return nil, err
 				}
-				if there[up] = n.Exists; n.Exists {
-					break
-				}
+				there[up] = n.Exists
+			}
+			if there[up] {
+				break
 			}
 			w.path = up
 		}

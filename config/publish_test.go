@@ -160,7 +160,7 @@ var publishings = []guarantee{
 		w.WantsOp(w.numbers(map[string]int{"a": 1, "b": 2}, "b"), "publish", "/app", nil)
 		w.WantsOp(config.NewTree(w.c, "app", numbers).Publish(bg, map[string]int{"a": 1}), "publish", "app", coord.ErrInvalidPath)
 		w.WantsOp(config.NewTree(w.c, "/app", decoder(number)).Publish(bg, map[string]int{"a": 1}), "publish", "/app", nil, "no Encode")
-		big := strings.Repeat("x", coord.MaxData/2+1)
+		big := strings.Repeat("x", maxData/2+1)
 		w.WantsOp(config.NewTree(w.c, "/app", config.Text()).Publish(bg, map[string]string{"a": big, "b": big}), "publish", "/app", nil)
 		many := make(map[string]string)
 		for i := range 20_000 {
@@ -171,7 +171,7 @@ var publishings = []guarantee{
 		w.WantsOp(config.NewTree(w.c, "/app", config.Codec[int]{Encode: func(int) ([]byte, error) { panic("no") }}).Publish(bg, map[string]int{"a": 1}), "publish", "/app", nil, `"a": encode`)
 	}},
 	{"as much as is let pass can be stored", func(w *world) {
-		big := strings.Repeat("x", coord.MaxData)
+		big := strings.Repeat("x", maxData)
 		w.Must(config.NewTree(w.c, "/app", config.Text()).Publish(bg, map[string]string{"a": big}))
 		many := make(map[string]string)
 		for i := range 9_000 {
@@ -241,7 +241,7 @@ var publishings = []guarantee{
 		began := time.Now()
 		err := config.NewTree(w.c, "/app", numbers).Publish(ctx, map[string]int{"a": 1})
 		w.WantsOp(err, "publish", "/app", cause)
-		if errors.Is(err, config.ErrUnknown) || time.Since(began) != T/10 {
+		if errors.Is(err, coord.ErrUnknown) || time.Since(began) != T/10 {
 			w.Errorf("%v after %v", err, time.Since(began))
 		}
 		time.AfterFunc(2*T, heal)

@@ -101,7 +101,7 @@ func TestReal(t *testing.T) {
 	}
 
 	// As much as is let pass.
-	big := strings.Repeat("x", coord.MaxData)
+	big := strings.Repeat("x", maxData)
 	w.Must(config.NewTree(c, "/big", config.Text()).Publish(bg, map[string]string{"a": big}))
 	many := make(map[string]string)
 	for i := range 9_000 {
@@ -121,7 +121,7 @@ func TestReal(t *testing.T) {
 	// Without witnesses.
 	auth := []coord.Auth{{Scheme: "digest", Credential: []byte("ada:lovelace")}}
 	acl := zk.DigestACL(zk.PermAll, "ada", "lovelace")
-	owner := dial(&coord.Options{Chroot: root + "/closed", Auth: auth, ACL: acl})
+	owner := dial(&coord.Options{Chroot: root + "/closed", Auth: auth, ACL: []coord.ACL{coord.ACL(acl[0])}})
 	_, err = add(bg, owner, "/n")
 	w.Must(err)
 	_, err = w.Op().Create(root+"/open", nil, 0, acl)
@@ -139,7 +139,7 @@ func TestReal(t *testing.T) {
 		t.Errorf("returned %d, stored %s", n, get("/open/n"))
 	}
 	_, err = add(bg, dial(&coord.Options{Chroot: root + "/closed"}), "/n")
-	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, config.ErrUnknown) {
+	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, coord.ErrUnknown) {
 		t.Errorf("a stranger: %v", err)
 	}
 }

@@ -105,7 +105,7 @@ var storings = []struct {
 		w.WantsOp(err, "store", "/n", nil, "no Encode")
 		_, err = config.New(w.c, "/n", config.Text()).Store(bg, "\xff")
 		w.WantsOp(err, "store", "/n", nil, "encode")
-		_, err = config.New(w.c, "/n", config.Text()).Store(bg, strings.Repeat("x", coord.MaxData+1))
+		_, err = config.New(w.c, "/n", config.Text()).Store(bg, strings.Repeat("x", maxData+1))
 		w.WantsOp(err, "store", "/n", nil, "encode")
 		w.WantsOp(config.New(w.c, "n/", numbers).Delete(bg), "delete", "n/", coord.ErrInvalidPath)
 	}},

@@ -9,6 +9,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/subtree"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A Tree is all the values below a path: configuration that is kept as one znode
@@ -78,7 +79,7 @@ func (t *Tree[T]) Read(ctx context.Context) (Values[T], error) {
 	}
 	// What is followed from now on is no older than what the server knows when it
 	// has caught up: streams say nothing older than any answer before they began.
-	err := repeat(ctx, t.c, func(s *coord.Session) error { return catchUp(ctx, s, t.c.FullPath(t.path)) })
+	err := repeat(ctx, t.c, func(s *coord.Session) error { return s.Sync(ctx, t.path) })
 	if err != nil {
 		return fail(err)
 	}
@@ -135,7 +136,7 @@ func (f *treeFollower[T]) fold(nodes []*subtree.Node) (Values[T], bool) {
 		}
 		key := were[n.Name]
 		if key == nil {
-			key = newFollower(f.op, coord.Child(f.path, n.Name), f.codec)
+			key = newFollower(f.op, zkpath.Join(f.path, n.Name), f.codec)
 		}
 		f.keys[n.Name] = key
 		if n.Err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 )
@@ -45,8 +43,8 @@ type Update[T any] struct {
 }
 
 // updateOf returns the Update of v, which is what is stored now, with this stat.
-func updateOf[T any](v T, stat zk.Stat) Update[T] {
-	return Update[T]{Value: v, Version: stat.Version, Mzxid: stat.Mzxid, Modified: time.UnixMilli(stat.Mtime), Read: time.Now()}
+func updateOf[T any](v T, stat coord.Stat) Update[T] {
+	return Update[T]{Value: v, Version: stat.Version, Mzxid: stat.Mzxid, Modified: stat.Modified(), Read: time.Now()}
 }
 
 // failed returns what a method of v returns that ended with the cause err.
@@ -70,34 +68,19 @@ func (v *Value[T]) failed(op string, err error) (Update[T], error) {
 // The stream ends with an [*coord.Error] whose cause is ctx's, [coord.ErrClosed],
 // or the ensemble's refusal.
 func (v *Value[T]) Watch(ctx context.Context) *event.Stream[Update[T]] {
-	ended := func(err error) *event.Stream[Update[T]] {
+	if err := v.check(true, false); err != nil {
 		return event.Ended[Update[T]](&coord.Error{Op: "watch", Path: v.path, Err: err})
 	}
-	if err := v.check(true, false); err != nil {
-		return ended(err)
-	}
-	ctx, stop := context.WithCancel(ctx)
-	snaps := v.c.Watch(ctx, v.path, event.Data) // ends with ctx, and with the client
-	out, p := event.NewStream[Update[T]]()
-	ok := v.c.Go(func(context.Context) {
-		var end error = &coord.Error{Op: "watch", Path: v.path, Err: errExit}
-		defer func() {
-			stop()
-			p.Close(end)
-		}()
+	return coord.NewStream(ctx, v.c, "watch", v.path, func(ctx context.Context, p event.Publisher[Update[T]]) error {
+		snaps := v.c.Watch(ctx, v.path, event.Data)
 		f := newFollower("watch", v.path, v.codec)
 		for snap := range snaps.All() {
 			if f.update(snap) {
 				p.Publish(f.now)
 			}
 		}
-		end = snaps.Err()
+		return snaps.Err()
 	})
-	if !ok {
-		stop()
-		return ended(coord.ErrClosed)
-	}
-	return out
 }
 
 // Read returns what is stored, no older than the call; see the package's comment
@@ -108,9 +91,9 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 	if err := v.check(true, false); err != nil {
 		return v.failed("read", err)
 	}
-	var n node
+	var n coord.Node
 	err := repeat(ctx, v.c, func(s *coord.Session) (err error) {
-		n, err = synced(get)(ctx, s, v.c.FullPath(v.path))
+		n, err = synced((*coord.Session).Get)(s, ctx, v.path)
 		return err
 	})
 	if err == nil && n.Data == nil {
@@ -145,7 +128,7 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 // An error is an [*coord.Error]: the ensemble's refusal, the error of change, that
 // of Decode for a value that is malformed, that of Encode, [coord.ErrClosed] or,
 // when ctx ends first, its cause. It means that nothing was stored, unless it is
-// [ErrUnknown], which comes with its reason: ctx ended, or c was closed, while an
+// [coord.ErrUnknown], which comes with its reason: ctx ended, or c was closed, while an
 // answer was due; or the session ended before the answer came, and what would tell
 // is gone when the next one begins, a minute later, say.
 //
@@ -161,7 +144,7 @@ func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error)) (Updat
 	if change == nil {
 		return v.failed("modify", errors.New("config: the function to change the value is nil"))
 	}
-	return v.write(ctx, "modify", get, func(n node) (next T, data []byte, err error) {
+	return v.write(ctx, "modify", (*coord.Session).Get, func(n coord.Node) (next T, data []byte, err error) {
 		old := v.codec.Default
 		if n.Data != nil {
 			if old, err = v.codec.decode(n.Data); err != nil {
@@ -186,18 +169,17 @@ func (v *Value[T]) Store(ctx context.Context, x T) (Update[T], error) {
 	if err != nil {
 		return v.failed("store", err)
 	}
-	return v.write(ctx, "store", exists, func(node) (T, []byte, error) { return x, data, nil })
+	return v.write(ctx, "store", (*coord.Session).Exists, func(coord.Node) (T, []byte, error) { return x, data, nil })
 }
 
 // write stores what change makes of the znode, for which look asks. It looks again if
 // somebody else changes the znode in between.
-func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change func(node) (T, []byte, error)) (Update[T], error) {
-	full := v.c.FullPath(v.path)
+func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change func(coord.Node) (T, []byte, error)) (Update[T], error) {
 	var now Update[T]
 	var objection error
 	ask := look
 	err := repeat(ctx, v.c, func(s *coord.Session) error {
-		n, err := ask(ctx, s, full)
+		n, err := ask(s, ctx, v.path)
 		if err != nil {
 			return err
 		}
@@ -205,14 +187,14 @@ func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change f
 		next, data, bad := change(n)
 		if bad != nil {
 			// That counts unless the server is behind.
-			last, err := ask(ctx, s, full)
+			last, err := ask(s, ctx, v.path)
 			if err == nil && last.Stat.Mzxid != n.Stat.Mzxid {
 				err = errStale
 			}
 			objection = bad
 			return err
 		}
-		stat, err := v.store(ctx, s, write{path: full, data: data, found: n})
+		stat, err := v.store(ctx, s, write{path: v.path, data: data, found: n})
 		now, objection = updateOf(next, stat), nil
 		return err
 	})
@@ -227,23 +209,23 @@ func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change f
 
 // store carries out w if the znode is still as it was found, and returns the version,
 // the transaction and the time of what it has stored.
-func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (zk.Stat, error) {
+func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (coord.Stat, error) {
 	if w.found.Exists {
 		w.version = w.found.Stat.Version
 		if w.version == -1 {
-			return zk.Stat{}, errVersion
+			return coord.Stat{}, errVersion
 		}
 	}
 	stat, err := commit(ctx, v.c, s, []write{w})
 	if err != nil {
-		return zk.Stat{}, err
+		return coord.Stat{}, err
 	}
 	if stat == nil {
 		// It was created without a witness. If it has not been recreated since:
-		if n, err := exists(ctx, s, w.path); err == nil && n.Stat.Czxid == n.Stat.Mzxid {
+		if n, err := s.Exists(ctx, w.path); err == nil && n.Stat.Czxid == n.Stat.Mzxid {
 			stat = &n.Stat
 		} else {
-			stat = new(zk.Stat)
+			stat = new(coord.Stat)
 		}
 	}
 	stat.Version = 0
@@ -254,13 +236,12 @@ func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (zk.Sta
 }
 
 // Delete deletes the znode. If there is none, that is no error; if it has children
-// it is one, zk.ErrNotEmpty. It is carried out, and fails, as [Value.Modify].
+// it is one, [coord.ErrNotEmpty]. It is carried out, and fails, as [Value.Modify].
 func (v *Value[T]) Delete(ctx context.Context) error {
 	err := v.check(false, false)
 	if err == nil {
-		full := v.c.FullPath(v.path)
 		err = repeat(ctx, v.c, func(s *coord.Session) error {
-			return publish(ctx, v.c, s, full, []write{{path: full, remove: true}})
+			return publish(ctx, v.c, s, v.path, []write{{path: v.path, remove: true}})
 		})
 	}
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/async"
 )
 
 // A witness is a znode that a transaction writes to as well, on condition of its
@@ -22,7 +21,7 @@ import (
 // witness would go when it is needed most.
 type witness struct {
 	s       *coord.Session // in which it was made
-	path    string         // full; nobody else ever uses this name
+	path    string         // nobody else ever uses this name
 	version int32
 	known   bool // version is the present one, and no transaction under way can change it
 }
@@ -36,8 +35,6 @@ const (
 	// its witnesses. More would only wait for one another, for a session has no
 	// more requests under way.
 	maxWitnesses = 8
-	// maxMakes bounds how often a missing directory is made for one witness.
-	maxMakes = 8
 )
 
 // wrote notes that the transaction w was acquired for has been carried out.
@@ -57,21 +54,21 @@ func (w *witness) lost() {
 // fence prevents, in session s, the transaction that was sent with w unless it has
 // been carried out, and returns which of the two is the case; and the stat of w as
 // the transaction has left it. It is undecided if w is gone.
-func (w *witness) fence(ctx context.Context, s *coord.Session) (outcome, *zk.Stat, error) {
+func (w *witness) fence(ctx context.Context, s *coord.Session) (outcome, *coord.Stat, error) {
 	// A write, because the answer to a write is the word of the ensemble, and not
 	// of one server that may be behind.
-	_, err := set(ctx, s, w.path, []byte(superseded), w.version)
+	_, err := s.Set(ctx, w.path, []byte(superseded), w.version)
 	switch {
 	case err == nil:
 		return prevented, nil, nil
-	case errors.Is(err, zk.ErrNoNode):
+	case errors.Is(err, coord.ErrNoNode):
 		return undecided, nil, nil
-	case !errors.Is(err, zk.ErrBadVersion):
+	case !errors.Is(err, coord.ErrBadVersion):
 		return undecided, nil, err
 	}
 	// Either the transaction was there first, or a try of ours whose answer was
 	// lost. The server is up to date: it has just answered a write.
-	n, err := get(ctx, s, w.path)
+	n, err := s.Get(ctx, w.path)
 	switch {
 	case err != nil || !n.Exists:
 		return undecided, nil, err
@@ -96,17 +93,17 @@ type witnessPool struct {
 type poolKey struct{}
 
 func witnessesOf(c *coord.Client) *witnessPool {
-	p, ok := c.Local().Load(poolKey{})
+	p, ok := c.Kit().Values().Load(poolKey{})
 	if !ok {
-		p, _ = c.Local().LoadOrStore(poolKey{}, &witnessPool{c: c,
+		p, _ = c.Kit().Values().LoadOrStore(poolKey{}, &witnessPool{c: c,
 			slots: make(chan struct{}, maxWitnesses), makers: make(chan struct{}, maxWitnesses)})
 	}
 	return p.(*witnessPool)
 }
 
 // newWitness returns a witness of session s that does not exist yet.
-func (p *witnessPool) newWitness(s *coord.Session) *witness {
-	return &witness{s: s, path: p.c.FullPath(witnessDir + "/" + witnessName + rand.Text())}
+func newWitness(s *coord.Session) *witness {
+	return &witness{s: s, path: witnessDir + "/" + witnessName + rand.Text()}
 }
 
 // take removes a free witness of session s from p. It returns nil if there is none,
@@ -146,7 +143,7 @@ func (p *witnessPool) disable(s *coord.Session) {
 // refused drops the witness w, because a write to it was refused with err: somebody
 // has changed or deleted it, or it can be made and not be written to.
 func (p *witnessPool) refused(w *witness, err error) {
-	if !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, zk.ErrBadVersion) {
+	if !errors.Is(err, coord.ErrNoNode) && !errors.Is(err, coord.ErrBadVersion) {
 		p.disable(w.s)
 	}
 }
@@ -161,7 +158,7 @@ func (p *witnessPool) acquire(ctx context.Context, s *coord.Session) (*witness, 
 		case w == nil && !may, w != nil && w.known:
 			return w, nil
 		case w == nil:
-			err = p.makeOne(ctx, s)
+			err = p.grow(ctx, s)
 		default:
 			err = p.refresh(ctx, w)
 		}
@@ -176,13 +173,13 @@ func (p *witnessPool) acquire(ctx context.Context, s *coord.Session) (*witness, 
 // another. It is bound to the version, too, because it could itself be under way
 // when its caller has left, and arrive late.
 func (p *witnessPool) refresh(ctx context.Context, w *witness) error {
-	n, err := get(ctx, w.s, w.path)
+	n, err := w.s.Get(ctx, w.path)
 	if err == nil && (!n.Exists || n.Stat.Version == -1) {
 		return nil
 	}
-	var stat *zk.Stat
+	var stat coord.Stat
 	if err == nil {
-		stat, err = set(ctx, w.s, w.path, []byte(superseded), n.Stat.Version)
+		stat, err = w.s.Set(ctx, w.path, []byte(superseded), n.Stat.Version)
 	}
 	switch {
 	case err == nil:
@@ -191,7 +188,7 @@ func (p *witnessPool) refresh(ctx context.Context, w *witness) error {
 	case !coord.Refused(err):
 		p.put(w)
 		return err
-	case errors.Is(err, zk.ErrBadVersion):
+	case errors.Is(err, coord.ErrBadVersion):
 		p.put(w)
 	default:
 		p.refused(w, err)
@@ -199,96 +196,80 @@ func (p *witnessPool) refresh(ctx context.Context, w *witness) error {
 	return nil
 }
 
-// makeOne makes a witness in session s for the pool, or disables them.
-func (p *witnessPool) makeOne(ctx context.Context, s *coord.Session) error {
+// grow adds a new witness of session s, or disables them.
+func (p *witnessPool) grow(ctx context.Context, s *coord.Session) error {
 	select {
 	case p.makers <- struct{}{}:
 	case <-ctx.Done():
-		return coord.GivenUp(ctx)
+		return ended(ctx, p.c)
 	}
+	// The new one is seen through to its end, whether or not anyone waits: a container
+	// that has never had a child is not removed by the ensemble.
+	made := async.Go(p.c.Kit().Go, func(life context.Context) error {
+		defer func() { <-p.makers }()
+		return p.make(life, s)
+	})
 	select {
-	case err := <-p.make(s):
+	case err := <-made:
 		return err
 	case <-ctx.Done():
-		return coord.GivenUp(ctx)
+		return ended(ctx, p.c)
+	case <-s.Done():
+		return s.Err()
 	}
 }
 
-// make creates a witness in session s, or disables them. It always completes,
-// whether or not anyone waits: a container that has never had a child is not removed
-// by the ensemble. It takes a session timeout at most. The caller has put a token
-// into p.makers.
-func (p *witnessPool) make(s *coord.Session) <-chan error {
-	done := make(chan error, 1) // so that the goroutine ends though nobody waits
-	w := p.newWitness(s)
-	ok := p.c.Go(func(life context.Context) {
-		defer func() { <-p.makers }()
-		ctx, stop := context.WithTimeout(life, s.Timeout())
-		defer stop()
-		err := p.create(ctx, w)
-		made := err == nil
-		switch {
-		case made:
-			p.put(w)
-		case coord.Refused(err) || s.Err() == nil && life.Err() == nil:
-			// The ensemble says no, or nothing that can be understood.
-			p.disable(s)
-			err = nil
-		}
-		done <- err
-		if !made {
-			_, _ = coord.Read(life, p.c, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, conn.Delete(w.path, -1) })
-		}
+// make creates a witness in session s and puts it into p, or disables them. It takes
+// a session timeout at most.
+func (p *witnessPool) make(life context.Context, s *coord.Session) error {
+	w := newWitness(s)
+	ctx, stop := context.WithTimeout(life, s.Timeout())
+	defer stop()
+	err := w.create(ctx)
+	if err == nil {
+		p.put(w)
+		return nil
+	}
+	p.c.Kit().Go(func(life context.Context) { // what may have been made of it
+		_ = p.c.Kit().Retry(life, func(s *coord.Session) error { return s.Delete(life, w.path, -1) })
 	})
-	if !ok {
-		<-p.makers
-		done <- coord.ErrClosed
+	if coord.Refused(err) || s.Err() == nil && life.Err() == nil {
+		// The ensemble says no, or nothing that can be understood.
+		p.disable(s)
+		return nil
 	}
-	return done
+	return err
 }
 
-// create creates w, and the directory if that is missing.
-func (p *witnessPool) create(ctx context.Context, w *witness) error {
-	if err := coord.CheckSize(&zk.CreateRequest{Path: w.path + "/session", Acl: p.c.ACL()}); err != nil {
+// create creates w, and the directory if that is missing. That is a container, but
+// not so the client's root, which may be given a value of its own one day.
+func (w *witness) create(ctx context.Context) error {
+	return w.s.InDir(ctx, witnessDir, func() error {
+		err := w.tryCreate(ctx)
+		if errors.Is(err, coord.ErrNoNode) {
+			if err := w.s.CreateAll(ctx, "/"); err != nil {
+				return err
+			}
+		}
 		return err
-	}
-	for makes := 0; ; makes++ {
-		_, err := coord.Retry(ctx, w.s, func(conn *zk.Conn) (string, error) {
-			return conn.CreateContainer(w.path, []byte{}, zk.FlagContainer, p.c.ACL())
-		})
-		child := w.path + "/session"
-		switch {
-		case errors.Is(err, zk.ErrNodeExists): // by a try whose answer was lost
-			err = nil
-		case coord.Refused(err) && !errors.Is(err, zk.ErrNoNode):
-			child, err = w.path, nil // perhaps the server has no containers
-		}
-		if err == nil {
-			err = create(ctx, p.c, w.s, child, []byte{}, zk.FlagEphemeral)
-		}
-		switch {
-		case err == nil, errors.Is(err, zk.ErrNodeExists):
-			w.known = true
-			return nil
-		case !errors.Is(err, zk.ErrNoNode) || makes == maxMakes:
-			return err
-		}
-		if err := p.makeDir(ctx, w.s); err != nil {
-			return err
-		}
-	}
+	})
 }
 
-// makeDir creates the directory of the witnesses. It is a container, but not so the
-// client's root, which may be given a value of its own one day.
-func (p *witnessPool) makeDir(ctx context.Context, s *coord.Session) error {
-	root := p.c.FullPath("/")
-	n, err := exists(ctx, s, root)
-	if err == nil && !n.Exists {
-		err = makeDir(ctx, p.c, s, root)
+func (w *witness) tryCreate(ctx context.Context) error {
+	_, err := w.s.Create(ctx, w.path, []byte{}, coord.Container)
+	child := w.path + "/session"
+	switch {
+	case errors.Is(err, coord.ErrNodeExists): // by a try whose answer was lost
+		err = nil
+	case coord.Refused(err) && !errors.Is(err, coord.ErrNoNode):
+		child, err = w.path, nil // perhaps the server has no containers
 	}
 	if err == nil {
-		err = s.MakeDir(ctx, p.c.FullPath(witnessDir))
+		_, err = w.s.Create(ctx, child, []byte{}, coord.Ephemeral)
 	}
+	if errors.Is(err, coord.ErrNodeExists) {
+		err = nil
+	}
+	w.known = err == nil
 	return err
 }

@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -20,6 +19,8 @@ import (
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // Without witnesses a transaction whose answer is lost is not repeated on the ground
@@ -54,7 +55,7 @@ func TestWithoutWitnessesNothingIsRepeated(t *testing.T) {
 					return coordtest.Pass
 				})
 				err = config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"a": 1, "b": 1})
-				w.WantsOp(err, "publish", "/p", config.ErrUnknown)
+				w.WantsOp(err, "publish", "/p", coord.ErrUnknown)
 				if got := [2]string{w.Get("/p/a"), w.Get("/p/b")}; got != x.want || multis != 1 {
 					t.Errorf("stored %q after %d transactions, want %q", got, multis, x.want)
 				}
@@ -63,48 +64,27 @@ func TestWithoutWitnessesNothingIsRepeated(t *testing.T) {
 	}
 }
 
-// A bent conn is one to a server that does not know the requests ops, and answers
-// them with code.
-type bent struct {
-	net.Conn
-	ops  []uint32
-	code int32
-}
-
-const (
-	opCreate, opCreateContainer = 1, 19
-	opUnknown                   = 17
-
-	codeUnimplemented = -6
-	codeQuota         = -125 // which go-zookeeper has no name for
-)
-
-// Write is given whole frames: length, xid, op and what belongs to that.
-func (c bent) Write(b []byte) (int, error) {
-	if len(b) >= 12 && binary.BigEndian.Uint32(b[4:]) != 0 && slices.Contains(c.ops, binary.BigEndian.Uint32(b[8:])) {
-		b = slices.Clone(b)
-		binary.BigEndian.PutUint32(b[8:], opUnknown)
-	}
-	return c.Conn.Write(b)
-}
-
-// Read gives whole frames, too: length, xid, zxid and, last of a refusal, its code.
-func (c bent) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	for f := b[:n]; len(f) >= 20; f = f[min(len(f), 4+int(binary.BigEndian.Uint32(f))):] {
-		if binary.BigEndian.Uint32(f) == 16 && int32(binary.BigEndian.Uint32(f[16:])) == codeUnimplemented {
-			binary.BigEndian.PutUint32(f[16:], uint32(c.code))
-		}
-	}
-	return n, err
-}
-
-// bent returns a client of a server that does not know ops, over w.link.
-func (w *world) bent(code int32, ops ...uint32) *coord.Client {
+// bent returns a client of a server that does not know the requests ops, and answers
+// them with code, over w.link.
+func (w *world) bent(code jute.Code, ops ...jute.Op) *coord.Client {
 	w.Helper()
 	c, err := coord.Dial(bg, []string{"server"}, &coord.Options{SessionTimeout: T, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := w.link.Dial(ctx, network, addr)
-		return bent{conn, ops, code}, err
+		return &harness.Tap{
+			Conn: conn,
+			Request: func(body []byte) []byte {
+				if h := jute.NewDecoder(body).RequestHeader(); slices.Contains(ops, h.Op) {
+					return jute.NewRequest(h.Xid, jute.OpCheckWatches).Body() // which is not implemented
+				}
+				return body
+			},
+			Reply: func(body []byte) []byte {
+				if jute.NewDecoder(body).ReplyHeader().Code == jute.CodeUnimplemented {
+					return harness.Refuse(body, code)
+				}
+				return body
+			},
+		}, err
 	}})
 	w.Must(err)
 	w.Cleanup(func() { c.Close() })
@@ -115,7 +95,7 @@ func (w *world) bent(code int32, ops ...uint32) *coord.Client {
 // answers all the same. When the client is closed, or a session over, none is left.
 func TestWitnessesWithoutContainers(t *testing.T) {
 	bubble(t, func(w *world) {
-		c := w.bent(codeUnimplemented, opCreateContainer)
+		c := w.bent(jute.CodeUnimplemented, jute.OpCreateContainer)
 		witnesses := func() []string {
 			t.Helper()
 			names, _, err := w.op.Children("/_zkcoord")
@@ -159,7 +139,7 @@ func TestWitnessesWithoutContainers(t *testing.T) {
 func TestCreatesNeverAnswered(t *testing.T) {
 	bubble(t, func(w *world) {
 		w.Create("/n", "1")
-		c := w.bent(codeQuota, opCreate, opCreateContainer)
+		c := w.bent(jute.CodeQuotaExceeded, jute.OpCreate, jute.OpCreateContainer)
 		ctx, cancel := context.WithTimeout(bg, time.Hour)
 		defer cancel()
 		for _, most := range []time.Duration{2 * T, T / 10} {
@@ -181,7 +161,7 @@ func TestCreatesNeverAnswered(t *testing.T) {
 func TestCreatesNeverAnsweredDoNotPileUp(t *testing.T) {
 	bubble(t, func(w *world) {
 		w.Create("/n", "1")
-		c := w.bent(codeQuota, opCreate, opCreateContainer)
+		c := w.bent(jute.CodeQuotaExceeded, jute.OpCreate, jute.OpCreateContainer)
 		synctest.Wait()
 		before := runtime.NumGoroutine()
 		for began := time.Now(); time.Since(began) < 4*T; {
@@ -228,7 +208,7 @@ func TestEncodeMayReuseItsBuffer(t *testing.T) {
 			buf = strconv.AppendInt(nil, int64(n), 10)
 			return buf, nil
 		}}).Modify(ctx, increment)
-		w.WantsOp(err, "modify", "/n", config.ErrUnknown)
+		w.WantsOp(err, "modify", "/n", coord.ErrUnknown)
 		buf[0] = '9'
 		<-turn
 		before.Wait()
@@ -278,7 +258,7 @@ func TestWithoutWitnesses(t *testing.T) {
 					lose(w, x.dir, func() { x.meddle(w) })
 				}
 				_, err := add(bg, w.c, "/n")
-				if errors.Is(err, config.ErrUnknown) != x.unknown || !x.unknown && err != nil {
+				if errors.Is(err, coord.ErrUnknown) != x.unknown || !x.unknown && err != nil {
 					t.Errorf("error %v", err)
 				}
 				if got := w.Get("/n"); got != x.want {

@@ -22,6 +22,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(harness.Main(m)) }
 
 var bg = context.Background()
 
+// maxData is the most bytes that can be stored at once.
+const maxData = 1<<20 - 32<<10
+
 // T is the session timeout of clients to which something happens.
 const T = harness.T
 

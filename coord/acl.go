@@ -49,12 +49,3 @@ func zkACL(acl []ACL) []zk.ACL {
 	}
 	return list
 }
-
-// ourACL returns acl as this package has it.
-func ourACL(acl []zk.ACL) []ACL {
-	list := make([]ACL, len(acl))
-	for i, a := range acl {
-		list[i] = ACL(a)
-	}
-	return list
-}

@@ -104,7 +104,7 @@ func TestCredentialsOnEveryConnection(t *testing.T) {
 		var j journal
 		l := w.line()
 		auth := coord.Auth{Scheme: "digest", Credential: []byte("u:" + secret)}
-		c := w.client(l, coord.Options{Auth: []coord.Auth{auth}, ACL: zk.DigestACL(zk.PermAll, "u", secret), Logger: j.logger()})
+		c := w.client(l, coord.Options{Auth: []coord.Auth{auth}, ACL: []coord.ACL{coord.DigestACL(coord.PermAll, "u", secret)}, Logger: j.logger()})
 		other := w.client(w.line(), coord.Options{})
 		must(t, c.Session().MakeDir(bg, "/ours/deep"))
 		get := func(c *coord.Client) error {

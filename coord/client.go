@@ -21,10 +21,10 @@ type Client struct {
 	servers *serverList
 	report  *reporter
 	loop    *watch.Loop
-	life    context.Context // ends with the cause ErrClosed when Close is called
-	end     context.CancelCauseFunc
+	ctx     context.Context // ends with the cause ErrClosed when Close is called
+	cancel  context.CancelCauseFunc
 	closed  chan struct{} // closed when Close has done its work
-	refused chan struct{} // holds a token when every server has refused us for good
+	refused chan struct{} // holds a token when every server has refused the client for good
 
 	mu       sync.Mutex
 	session  *Session // the present one; never nil
@@ -32,11 +32,12 @@ type Client struct {
 	changed  chan struct{}  // closed and replaced when state changes
 	sessions sync.WaitGroup // goroutines of sessions; added to with mu held until closed
 	tasks    sync.WaitGroup // goroutines of recipes; added to with mu held until closed
-	wants    int            // holds that are not over
-	former   []int64        // the last sessions that were over, oldest first
+	holds    int            // that are not over
+	past     []int64        // the last sessions that were over, oldest first
 
 	local sync.Map // what recipes keep; see Kit.Values
 	kit   Kit
+	acl   []zk.ACL // opts.ACL
 }
 
 // Dial connects to an ensemble and returns once a session is established. The
@@ -48,7 +49,7 @@ type Client struct {
 // zk.ErrAuthFailed for credentials that a server refuses or requires, what
 // crypto/tls says of a certificate. Once Dial has returned, ctx no longer matters.
 func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error) {
-	o, err := opts.settled()
+	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, &Error{Op: "dial", Err: err}
 	}
@@ -67,8 +68,8 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 		refused: make(chan struct{}, 1),
 		changed: make(chan struct{}),
 	}
-	c.kit.c = c
-	c.life, c.end = context.WithCancelCause(context.Background())
+	c.kit.c, c.acl = c, zkACL(o.ACL)
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.loop = watch.NewLoop(source{c})
 	c.mu.Lock()
 	c.session = c.newSession()
@@ -112,23 +113,24 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// close does the work of Close, with a goodbye to the ensemble or without.
-func (c *Client) close(goodbye bool) {
+// close does the work of Close. It asks the ensemble to end the session if closeSession
+// is set; else that is left to the session timeout.
+func (c *Client) close(closeSession bool) {
 	defer c.report.wait()
 	c.mu.Lock()
-	if c.life.Err() != nil {
+	if c.ctx.Err() != nil {
 		c.mu.Unlock()
 		<-c.closed
 		return
 	}
 	s := c.session
 	c.become(s, Closed, ErrClosed) // first of all: this is what holders wait for
-	c.end(ErrClosed)
+	c.cancel(ErrClosed)
 	c.mu.Unlock()
 
 	c.loop.Close(ErrClosed) // it would ask, in vain and without a pause
 	c.tasks.Wait()
-	s.shutdown(goodbye)
+	s.shutdown(closeSession)
 	c.sessions.Wait()
 	c.report.close()
 	close(c.closed)
@@ -142,8 +144,8 @@ func (c *Client) State() (State, <-chan struct{}) {
 	return c.state, c.changed
 }
 
-// Expired returns a channel that is closed when the present session is over, be
-// it by expiry or by Close. Ask again for the next one.
+// Expired returns a channel that is closed when the present session is over, because
+// it has expired or c was closed. Ask again for the next one.
 func (c *Client) Expired() <-chan struct{} { return c.Session().Done() }
 
 // Conn returns the connection of the present session, for requests that this
@@ -205,8 +207,8 @@ func (c *Client) become(s *Session, next State, cause error) {
 		c.session = c.newSession()
 		c.sessions.Go(func() { s.shutdown(false) })
 		if s.id != 0 {
-			c.former = append(c.former, s.id)
-			c.former = c.former[max(0, len(c.former)-maxFormer):]
+			c.past = append(c.past, s.id)
+			c.past = c.past[max(0, len(c.past)-maxPast):]
 		}
 		if !first {
 			c.report.expired(s.info(s.opened, cause))
@@ -215,8 +217,7 @@ func (c *Client) become(s *Session, next State, cause error) {
 	c.set(next)
 }
 
-// failed notes why server gave us no session, for the log and for Dial. Once one
-// has been established the client was welcome, and will perhaps be again.
+// failed notes why server has given the client no session, for the log and for Dial.
 func (c *Client) failed(server string, began time.Time, err error) {
 	c.report.dialFailed(SessionInfo{Server: server, Begin: began, End: time.Now(), Err: err})
 	c.servers.failed(server, err)

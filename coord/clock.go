@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A moment is a point in time whose age counts the time that the machine has
-// slept. Go's monotonic clock stands still while it does, and the ensemble's
-// clocks do not. The wall clock alone would not do: somebody may set it.
+// A moment is a point in time from which the time counts that the machine has slept.
+// While it sleeps Go's monotonic clock stands still, and the ensemble's clocks do not.
+// The wall clock alone would not do, because it can be set.
 type moment struct {
 	at    time.Time     // zero: never
 	slept time.Duration // by then, see asleep

@@ -17,6 +17,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/lock"
 )
@@ -41,7 +42,7 @@ func said(t *testing.T, dial func(ctx context.Context, network, addr string) (ne
 	defer cancel()
 	c, err := coord.Dial(ctx, []string{addr}, &coord.Options{Auth: auth, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
-		return &wrapped{Conn: conn, read: func(body []byte) []byte {
+		return &harness.Tap{Conn: conn, Reply: func(body []byte) []byte {
 			mu.Lock()
 			defer mu.Unlock()
 			h := jute.NewDecoder(body).ReplyHeader()

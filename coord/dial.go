@@ -16,9 +16,9 @@ func (h hosts) Init([]string) error { return nil }
 func (h hosts) Len() int            { return len(h.s.c.servers.addrs) }
 func (h hosts) Connected()          {} // not a proof of anything: see tappedConn.served
 
-// Next never says that the list starts anew while the session lives, for the
-// library would then refuse requests and sleep for a second. Once the session is
-// over it always does: that is the way by which the library's loop ends.
+// Next implements [zk.HostProvider]. While the session lives it never reports a
+// wrap-around: the library would reject requests and sleep for a second. Once the
+// session is over it always reports one: only then does the library's loop end.
 func (h hosts) Next() (server string, retryStart bool) {
 	over := h.s.Err() != nil
 	if over {
@@ -31,22 +31,12 @@ func (h hosts) Next() (server string, retryStart bool) {
 	return h.s.c.servers.pick(), over
 }
 
-// dial opens one connection for the session's conn, with a tap, unless the
-// session is over. It is a [zk.Dialer], but bounds time in its own way.
+// dial opens one connection for the session's conn, with a tap, unless the session is
+// over. It is a [zk.Dialer], but bounds time in its own way. It does not fail before it
+// has waited for as long as the server list wants it to: the library tries again at once.
 func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) {
-	established := s.established()
-	t, rounds := sessionTimeout(s.Timeout()), s.c.servers.rounds()
-	budget, calm := t.handshake(rounds), t.heartbeat()/4
-	if len(s.c.servers.addrs) == 1 { // no other to try
-		budget = min(t.silence(), patience(rounds))
-	}
-	if !established { // no lease runs out; be the more patient the longer it takes
-		budget = max(t.silence()<<min(rounds, 5), patience(rounds))
-	}
-	if !established || s.c.servers.fickle() || s.c.servers.hopeless() { // haste would save nothing
-		calm = time.Second
-	}
-	if d := s.c.servers.pause(min(time.Second, calm)); d > 0 {
+	budget, pause := s.urgency()
+	if d := s.c.servers.pause(pause); d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
@@ -75,9 +65,32 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	return wire, nil
 }
 
-// open dials addr and secures the connection. It does so on a goroutine of its
-// own: the one that asks is the library's, which a function of the program must
-// not end.
+// urgency returns how long a server may take to serve the session, and how long to
+// pause at most between two attempts.
+//
+// There is haste only while a lease may run out. A session that has never been
+// established has none: the longer the servers take, the longer it waits for them. And
+// pauses are not shortened if that would save nothing, because the servers refuse the
+// client or hang up on it.
+func (s *Session) urgency() (budget, pause time.Duration) {
+	list, t, established := s.c.servers, sessionTimeout(s.Timeout()), s.established()
+	rounds := list.rounds()
+	switch {
+	case !established:
+		budget = max(t.silence()<<min(rounds, 5), patience(rounds))
+	case len(list.addrs) == 1: // no other to try
+		budget = min(t.silence(), patience(rounds))
+	default:
+		budget = t.handshake(rounds)
+	}
+	if !established || list.fickle() || list.hopeless() {
+		return budget, time.Second
+	}
+	return budget, min(time.Second, t.heartbeat()/4)
+}
+
+// open dials addr and secures the connection. It does so on a goroutine of its own: the
+// calling one is the library's, which must not be ended by a function of the program.
 func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn, err error) {
 	err = errExited
 	done := make(chan struct{})

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 )
 
@@ -46,9 +44,9 @@ func TestDialRefusesNonsenseAtOnce(t *testing.T) {
 		{"relative chroot", bg, one, coord.Options{Chroot: "app"}, "chroot"},
 		{"chroot ending in a slash", bg, one, coord.Options{Chroot: "/app/"}, "chroot"},
 		{"chroot with an empty element", bg, one, coord.Options{Chroot: "/a//b"}, "chroot"},
-		{"empty ACL", bg, one, coord.Options{ACL: []zk.ACL{}}, "empty ACL"},
-		{"ACL without permissions", bg, one, coord.Options{ACL: zk.WorldACL(0)}, "ACL"},
-		{"ACL with unknown permissions", bg, one, coord.Options{ACL: zk.WorldACL(0x40)}, "ACL"},
+		{"empty ACL", bg, one, coord.Options{ACL: []coord.ACL{}}, "empty ACL"},
+		{"ACL without permissions", bg, one, coord.Options{ACL: []coord.ACL{{Perms: 0, Scheme: "world", ID: "anyone"}}}, "ACL"},
+		{"ACL with unknown permissions", bg, one, coord.Options{ACL: []coord.ACL{{Perms: 0x40, Scheme: "world", ID: "anyone"}}}, "ACL"},
 		{"credential without scheme", bg, one, coord.Options{Auth: []coord.Auth{{Credential: []byte("secret")}}}, "scheme"},
 		{"ctx over", canceled, one, coord.Options{}, cause.Error()},
 	} {

@@ -7,8 +7,6 @@ import (
 	"log"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
@@ -65,7 +63,7 @@ func ExampleHold_Lost() {
 	}
 
 	err = lead(ctx, c, func(ctx context.Context, settings []byte) {
-		if settings == nil { // not read yet
+		if settings == nil || ctx.Err() != nil { // not read yet; lost already
 			return
 		}
 		fmt.Printf("reindex %s\n", settings)
@@ -78,6 +76,12 @@ func ExampleHold_Lost() {
 	// reindex fast
 	// stopped
 	// true
+}
+
+// pay writes the balance, if h is still held.
+func pay(ctx context.Context, c *coord.Client, h *coord.Hold, balance string) error {
+	_, err := c.Txn(ctx, h.Guard(), coord.OpSet("/balance", []byte(balance), -1))
+	return err
 }
 
 // A write that happens only while the lock is still held.
@@ -101,13 +105,9 @@ func ExampleHold_Guard() {
 		log.Fatal(err)
 	}
 
-	write := func() error {
-		_, err := c.Txn(ctx, h.Guard(), coord.OpSet("/balance", []byte("7"), -1))
-		return err
-	}
-	fmt.Println("held:", write())
+	fmt.Println("held:", pay(ctx, c, h, "7"))
 	h.Release(ctx)
-	fmt.Println("released:", write())
+	fmt.Println("released:", pay(ctx, c, h, "8"))
 	// Output:
 	// held: <nil>
 	// released: txn /balance-lock: coord: not held
@@ -159,7 +159,7 @@ func dial(ctx context.Context, servers []string, password string) (*coord.Client
 	return coord.Dial(ctx, servers, &coord.Options{
 		SessionTimeout: 6 * time.Second,
 		Chroot:         "/shop", // all paths are below it
-		ACL:            zk.DigestACL(zk.PermAll, "shop", password),
+		ACL:            []coord.ACL{coord.DigestACL(coord.PermAll, "shop", password)},
 		Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("shop:" + password)}},
 		// TLS:         &tls.Config{RootCAs: ourCA},
 	})

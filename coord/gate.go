@@ -7,7 +7,11 @@ import "slices"
 const maxCalls = 8
 
 // A gate admits requests to a connection: while it is open, in the order in which they
-// were made, and maxCalls at a time. It is a value that somebody else guards.
+// were made, and maxCalls at a time. It is a value that its owner guards.
+//
+// Requests wait here and not with go-zookeeper. From its queue they cannot be taken
+// back, and would be sent after their ctx has ended; and while it is full nothing else
+// gets in, not even the request with which Close ends the session.
 type gate struct {
 	open    bool
 	shut    bool // for good
@@ -24,27 +28,28 @@ func (g *gate) enter() chan struct{} {
 	return ticket
 }
 
-// cancel takes back what enter asked for, even if it has been granted.
+// cancel takes back what enter asked for. It may have been granted in the meantime.
 func (g *gate) cancel(ticket chan struct{}) {
 	if i := slices.Index(g.waiting, ticket); i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 		return
 	}
-	g.leave()
+	g.exit()
 }
 
-// pass admits a request that does not wait for others.
+// pass admits a request that does not wait for others: the lease must not run out
+// because the program asks for much.
 func (g *gate) pass() { g.inside++ }
 
-// leave says that a request that was admitted is over.
-func (g *gate) leave() {
+// exit says that a request that was admitted is over.
+func (g *gate) exit() {
 	if g.inside--; g.shut && g.inside == 0 {
 		close(g.drained)
 	}
 	g.admit()
 }
 
-// set opens or closes the gate.
+// set opens or closes the gate. What is inside stays there.
 func (g *gate) set(open bool) {
 	g.open = open
 	g.admit()

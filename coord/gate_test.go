@@ -28,7 +28,7 @@ func TestGate(t *testing.T) {
 				if ticket := inside[i]; ticket != nil && r.IntN(2) == 0 {
 					g.cancel(ticket) // it was admitted, and does not want to any more
 				} else {
-					g.leave()
+					g.exit()
 				}
 				inside = append(inside[:i], inside[i+1:]...)
 			case k == 8 && len(waiting) > 0:

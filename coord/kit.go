@@ -73,8 +73,8 @@ func (k *Kit) Nested(ctx context.Context, path string) bool {
 	return in != nil
 }
 
-// ACL returns a copy of what guards the znodes that recipes create.
-func (k *Kit) ACL() []ACL { return slices.Clone(ourACL(k.c.opts.ACL)) }
+// ACL returns a copy of [Options].ACL, or of what stands for it.
+func (k *Kit) ACL() []ACL { return slices.Clone(k.c.opts.ACL) }
 
 // CheckSize reports why a transaction of ops would be refused without being sent: with
 // [ErrTooLarge] if it is more than a server takes. It is for data that are stored only

@@ -152,6 +152,10 @@ func (l *lease) over(now moment, s situation) action {
 }
 
 // next returns what to do now, and when to ask again at the latest.
+//
+// A session ends before the ensemble may end it, or give what is held to somebody else.
+// A server is left early enough for another to be reached before that. And renewals are
+// made often enough for none of this to happen while all is well.
 func (l *lease) next(now moment, s situation) (action, time.Duration) {
 	if end := l.over(now, s); end != rest {
 		return end, 0
@@ -169,11 +173,14 @@ func (l *lease) next(now moment, s situation) (action, time.Duration) {
 		return rest, wait
 	}
 	switch {
-	case s.any && silent >= leave, s.overtaken >= silence: // which means that an answer was lost
+	case s.any && silent >= leave:
 		return leaveSilent, wait
+	case s.overtaken >= silence:
+		return leaveSilent, wait // the answer was lost, and the server will not repeat it
 	case s.held && l.left != l.renewed && unrenewed >= silence && s.stuck >= l.patience():
-		// Done once: if no server renews the lease it is the ensemble that is slow, and
-		// to leave is to give up the answer that is on its way.
+		// This server has lost the others, perhaps. It is left once: if none renews the
+		// lease it is the ensemble that is slow, and to leave is to give up the answer
+		// that is on its way.
 		return leaveUnrenewed, wait
 	}
 	for _, due := range []time.Duration{leave - silent, silence - s.overtaken, silence - unrenewed, l.patience() - s.stuck} {
@@ -185,14 +192,16 @@ func (l *lease) next(now moment, s situation) (action, time.Duration) {
 	case s.held && !l.renewal.pending:
 		due := heartbeat - unrenewed
 		if l.timeout != l.renewedUnder {
-			due = 0
+			due = 0 // the lease is shorter than it could be, or about to be
 		}
-		due = max(due, heartbeat/2-now.since(l.renewal.began))
+		due = max(due, heartbeat/2-now.since(l.renewal.began)) // one that fails is not repeated at once
 		if due <= 0 {
 			return renew, wait
 		}
 		wait = min(wait, due)
 	case !s.held && s.sought && !l.asking.pending:
+		// This renews nothing. But a server that has lost its leader does not answer
+		// it, nor heartbeats behind it, and is left for its silence.
 		due := heartbeat - now.since(l.asking.began)
 		if due <= 0 {
 			return askLeader, wait

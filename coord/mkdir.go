@@ -16,7 +16,22 @@ import (
 // is missing above is made in the same way. It is for those who write recipes,
 // who must be prepared for path to be removed again before they use it.
 func (s *Session) MakeDir(ctx context.Context, path string) error {
-	err := CheckSize(&zk.CreateRequest{Path: path, Acl: s.c.opts.ACL})
+	return s.makeDir(ctx, path, Container)
+}
+
+// CreateAll makes sure that there is a znode at path. It creates what is missing of
+// it and above it, the chroot as well, persistent and with null data. So it stays when
+// it has no children any more, and can be given data of its own.
+func (s *Session) CreateAll(ctx context.Context, path string) error {
+	if err := zkpath.Check(path); err != nil {
+		return err
+	}
+	return s.makeDir(ctx, s.c.FullPath(path), Persistent)
+}
+
+// makeDir makes sure that the full path is there.
+func (s *Session) makeDir(ctx context.Context, path string, mode Mode) error {
+	err := CheckSize(&zk.CreateRequest{Path: path, Acl: s.c.acl})
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
@@ -25,7 +40,7 @@ func (s *Session) MakeDir(ctx context.Context, path string) error {
 	// server that does so again and again is not to be believed.
 	steps := 8 + 2*strings.Count(path, "/")
 	for at := path; steps > 0; steps-- {
-		switch err = s.makeNode(ctx, at); {
+		switch err = s.makeNode(ctx, at, mode); {
 		case err == nil && at == path:
 			return nil
 		case err == nil:
@@ -40,15 +55,17 @@ func (s *Session) MakeDir(ctx context.Context, path string) error {
 }
 
 // makeNode creates path unless it is there.
-func (s *Session) makeNode(ctx context.Context, path string) error {
+func (s *Session) makeNode(ctx context.Context, path string, mode Mode) error {
 	p := purpose{"create", s.c.relative(path)}
-	_, err := retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
-		return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.opts.ACL)
-	})
-	if errors.Is(err, ErrUnimplemented) {
-		// The server is too old for containers.
+	err := ErrUnimplemented
+	if mode == Container {
 		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
-			return conn.Create(path, nil, 0, s.c.opts.ACL)
+			return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.acl)
+		})
+	}
+	if errors.Is(err, ErrUnimplemented) { // or the server is too old for containers
+		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
+			return conn.Create(path, nil, 0, s.c.acl)
 		})
 	}
 	if errors.Is(err, zk.ErrNodeExists) {

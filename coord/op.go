@@ -185,7 +185,7 @@ func (o Op) request(c *Client) (any, error) {
 		if ttl > 0 || flags == zk.FlagContainer {
 			return nil, &refusal{fmt.Sprintf("coord: mode %v in a transaction", o.mode), zk.ErrInvalidFlags}
 		}
-		return &zk.CreateRequest{Path: full, Data: o.data, Acl: c.acl(o.acl), Flags: flags}, nil
+		return &zk.CreateRequest{Path: full, Data: o.data, Acl: c.aclOr(o.acl), Flags: flags}, nil
 	case toSet:
 		return &zk.SetDataRequest{Path: full, Data: o.data, Version: o.version}, nil
 	case toDelete:
@@ -207,10 +207,10 @@ func (c *Client) target(path string, mode Mode) (full string, err error) {
 	return strings.TrimSuffix(zkpath.Full(c.opts.Chroot, path), "/") + "/", zkpath.Check(path + "0")
 }
 
-// acl returns the access list of a znode to be created, by default the client's.
-func (c *Client) acl(acl []ACL) []zk.ACL {
+// aclOr returns acl or, if that is empty, the client's.
+func (c *Client) aclOr(acl []ACL) []zk.ACL {
 	if len(acl) == 0 {
-		return c.opts.ACL
+		return c.acl
 	}
 	return zkACL(acl)
 }

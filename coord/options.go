@@ -48,10 +48,10 @@ type Options struct {
 	// first needs it. Empty means "/".
 	Chroot string
 
-	// ACL guards the znodes that recipes create. Nil means open to the world. It is
-	// part of each request that creates one, and leaves less room there for data: see
-	// [MaxData].
-	ACL []zk.ACL
+	// ACL guards the znodes that recipes create, and those that the program creates
+	// without saying otherwise. Nil means open to the world. It is part of each request
+	// that creates a znode, and leaves less room there for data.
+	ACL []ACL
 
 	// Auth is presented on every connection, before anything else. SASL, which
 	// servers can be configured to demand, is not among what a client can present.
@@ -110,9 +110,9 @@ const (
 	maxTimeout     = math.MaxInt32 * time.Millisecond // as the protocol counts
 )
 
-// settled returns a copy of o, which may be nil, with every default in place,
+// withDefaults returns a copy of o, which may be nil, with every default in place,
 // or what is wrong with o.
-func (o *Options) settled() (*Options, error) {
+func (o *Options) withDefaults() (*Options, error) {
 	var s Options
 	if o != nil {
 		s = *o
@@ -130,17 +130,17 @@ func (o *Options) settled() (*Options, error) {
 		return nil, fmt.Errorf("chroot: %w", err)
 	}
 	if s.ACL == nil {
-		s.ACL = zk.WorldACL(zk.PermAll)
+		s.ACL = []ACL{{PermAll, "world", "anyone"}}
 	}
 	if len(s.ACL) == 0 {
 		return nil, errors.New("an empty ACL, which would let nobody in; nil means open to the world")
 	}
 	for _, a := range s.ACL {
-		if a.Scheme == "" || a.Perms == 0 || a.Perms&^zk.PermAll != 0 {
+		if a.Scheme == "" || a.Perms == 0 || a.Perms&^PermAll != 0 {
 			return nil, fmt.Errorf("invalid ACL: permissions %#x for scheme %q", a.Perms, a.Scheme)
 		}
 	}
-	if err := CheckSize(&zk.CreateRequest{Path: s.Chroot, Acl: s.ACL}); err != nil {
+	if err := CheckSize(&zk.CreateRequest{Path: s.Chroot, Acl: zkACL(s.ACL)}); err != nil {
 		return nil, fmt.Errorf("an ACL of %d entries, which leaves no room in a request for anything: %w", len(s.ACL), err)
 	}
 	for _, a := range s.Auth {

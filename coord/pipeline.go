@@ -6,7 +6,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// A request is one that was written.
+// A request is what is noted of one when it is written.
 type request struct {
 	xid       int32
 	at        moment
@@ -21,7 +21,8 @@ type request struct {
 const largeRequest = 64 << 10
 
 // A pipeline is the requests on one connection that have not been answered, oldest
-// first. Servers answer in order, except for refusals that they give alone.
+// first. Servers answer in order, except for refusals that they give alone. So a request
+// that was overtaken may still be answered, though not for long.
 type pipeline []request
 
 // answered returns the request to which an answer with this xid belongs, and forgets
@@ -53,6 +54,10 @@ type backlog struct {
 }
 
 // backlog returns what there is to answer, when nothing has been heard for silent.
+//
+// A transaction is not stuck while the server works on what was asked before it. As long
+// as it has not been overtaken, each answer shows that it is not its turn yet, or only
+// just.
 func (p pipeline) backlog(now moment, silent time.Duration) backlog {
 	b := backlog{any: len(p) > 0}
 	if b.any && !p[0].overtaken.never() {

@@ -10,10 +10,9 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// maxFormer is how many sessions that are over a client remembers. One that it
-// has given up lives on in the ensemble for less than half its timeout, in which
-// the next one can hardly be over too.
-const maxFormer = 8
+// maxPast is how many sessions that are over a client remembers. An abandoned one
+// survives in the ensemble for less than half its timeout, so few can overlap.
+const maxPast = 8
 
 // Session returns the present session, which may not be established yet. After
 // Close it is the last one, which is over.
@@ -52,7 +51,7 @@ func (c *Client) Await(ctx context.Context) (*Session, error) {
 func (c *Client) Former(id int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Contains(c.former, id)
+	return slices.Contains(c.past, id)
 }
 
 // Local returns a map for those who write recipes, to keep in it what all who use
@@ -65,7 +64,7 @@ func (c *Client) FullPath(path string) string { return zkpath.Full(c.opts.Chroot
 
 // ACL returns what guards the znodes that recipes create. It is not to be
 // modified.
-func (c *Client) ACL() []zk.ACL { return c.opts.ACL }
+func (c *Client) ACL() []zk.ACL { return c.acl }
 
 // Go runs f on a goroutine that Close waits for, and reports whether it has: if
 // c is closed, f is not run. The context that f is given ends when c is closed.
@@ -73,10 +72,10 @@ func (c *Client) ACL() []zk.ACL { return c.opts.ACL }
 func (c *Client) Go(f func(ctx context.Context)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.life.Err() != nil {
+	if c.ctx.Err() != nil {
 		return false
 	}
-	c.tasks.Go(func() { f(c.life) })
+	c.tasks.Go(func() { f(c.ctx) })
 	return true
 }
 
@@ -84,10 +83,10 @@ func (c *Client) Go(f func(ctx context.Context)) bool {
 func (c *Client) goHold(h *Hold, f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.life.Err() != nil {
+	if c.ctx.Err() != nil {
 		return false
 	}
-	c.wants++
+	c.holds++
 	h.counted = true
 	c.report.asked(h)
 	c.tasks.Go(f)
@@ -98,5 +97,5 @@ func (c *Client) goHold(h *Hold, f func()) bool {
 func (c *Client) forget(*Hold) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wants--
+	c.holds--
 }

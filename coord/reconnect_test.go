@@ -15,6 +15,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
@@ -159,8 +160,8 @@ func TestFramesCarryTheNewestZxid(t *testing.T) {
 			mu.Lock()
 			before := seen
 			mu.Unlock()
-			return &wrapped{Conn: conn,
-				connect: func(r *jute.ConnectRequest) {
+			return &harness.Tap{Conn: conn,
+				Connect: func(r *jute.ConnectRequest) {
 					mu.Lock()
 					defer mu.Unlock()
 					connects++
@@ -168,7 +169,7 @@ func TestFramesCarryTheNewestZxid(t *testing.T) {
 						t.Errorf("handshake %d says zxid %#x, want %#x; and asks for a timeout of %v", connects, r.Zxid, before, r.Timeout)
 					}
 				},
-				read: func(body []byte) []byte {
+				Reply: func(body []byte) []byte {
 					mu.Lock()
 					defer mu.Unlock()
 					if h := jute.NewDecoder(body).ReplyHeader(); h.Xid >= 0 {
@@ -176,7 +177,7 @@ func TestFramesCarryTheNewestZxid(t *testing.T) {
 					}
 					return body
 				},
-				write: func(body []byte) []byte {
+				Request: func(body []byte) []byte {
 					mu.Lock()
 					defer mu.Unlock()
 					d := jute.NewDecoder(body)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/lock"
 )
@@ -34,11 +35,11 @@ func (b *bouncer) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	return &wrapped{Conn: conn, read: func(body []byte) []byte {
+	return &harness.Tap{Conn: conn, Reply: func(body []byte) []byte {
 		xid := jute.NewDecoder(body).ReplyHeader().Xid
 		switch {
 		case b.demands.Load() && xid != jute.XidAuth:
-			body = refuse(body, jute.CodeAuthenticationMissing)
+			body = harness.Refuse(body, jute.CodeAuthenticationMissing)
 			conn.Close()
 		case b.moody.Load() && xid >= 0:
 			conn.Close()
@@ -258,9 +259,9 @@ func TestDialWhereTheRootIsClosed(t *testing.T) {
 		defer cancel()
 		c, err := coord.Dial(ctx, []string{"server"}, &coord.Options{Auth: auth, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := l.Dial(ctx, network, addr)
-			return &wrapped{Conn: conn, read: func(body []byte) []byte {
+			return &harness.Tap{Conn: conn, Reply: func(body []byte) []byte {
 				if jute.NewDecoder(body).ReplyHeader().Xid >= 0 {
-					return refuse(body, jute.CodeNoAuth)
+					return harness.Refuse(body, jute.CodeNoAuth)
 				}
 				return body
 			}}, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
@@ -23,10 +24,10 @@ type moody struct {
 
 func (m *moody) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := m.line.Dial(ctx, network, addr)
-	return &wrapped{
+	return &harness.Tap{
 		Conn:    conn,
-		connect: func(r *jute.ConnectRequest) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
-		welcome: func(r *jute.ConnectResponse) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
+		Connect: func(r *jute.ConnectRequest) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
+		Welcome: func(r *jute.ConnectResponse) { r.Timeout = min(r.Timeout, time.Duration(m.most.Load())) },
 	}, err
 }
 
@@ -54,7 +55,7 @@ func TestResumedWithAnotherTimeout(t *testing.T) {
 				s := c.Session()
 				timeout := grants[0]
 				for _, granted := range grants[1:] {
-					// The next proof is due in 1/6 of the former timeout, which may be
+					// The next renewal is due in 1/6 of the former timeout, which may be
 					// more than the lease of the new one. It is asked for at once.
 					time.Sleep(timeout + time.Duration(i)*timeout/12/6)
 					timeout = min(granted, grants[0])
@@ -124,8 +125,7 @@ func TestShorterTimeoutWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// What is granted on the ground of an old proof is lost when Until says, and no
-// later.
+// What is granted on an old lease is lost when Until says, and no later.
 func TestLostWhenUntilSays(t *testing.T) {
 	for i := range 20 {
 		bubble(t, func(w *world) {
@@ -134,7 +134,7 @@ func TestLostWhenUntilSays(t *testing.T) {
 			c := w.client(l, coord.Options{SessionTimeout: timeout})
 			s := c.Session()
 			must(t, s.Renew(bg, "/none"))
-			time.Sleep(timeout*time.Duration(i)/20/3 - time.Millisecond) // the proof is still good
+			time.Sleep(timeout*time.Duration(i)/20/3 - time.Millisecond) // the lease is still fresh
 			l.Stall(coordtest.Both)
 			h := seek(c, now)
 			must(t, h.Wait())

@@ -76,7 +76,7 @@ func (s *Session) expire(now moment, do action) {
 
 // situation returns what matters to the lease. It is called with c.mu held.
 func (s *Session) situation(now moment) situation {
-	sit := situation{held: len(s.holds) > 0, sought: s.c.wants > 0}
+	sit := situation{held: len(s.holds) > 0, sought: s.c.holds > 0}
 	if s.gate.open {
 		sit.up = !s.wire.left
 		sit.backlog = s.wire.sent.backlog(now, s.lease.silent(now))

@@ -163,7 +163,7 @@ func (c *Client) createRequest(path string, data []byte, mode Mode, acl []ACL) (
 	if err != nil {
 		return nil, err
 	}
-	data, list := bytes.Clone(data), c.acl(acl)
+	data, list := bytes.Clone(data), c.aclOr(acl)
 	if err := checkRequest(&zk.CreateTTLRequest{Path: full, Data: data, Acl: list, Ttl: int64(ttl / time.Millisecond)}); err != nil {
 		return nil, err
 	}

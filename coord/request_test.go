@@ -486,3 +486,47 @@ func TestModeAndOpString(t *testing.T) {
 		t.Errorf("%q, want %q", ops, want)
 	}
 }
+
+// CreateAll makes what is missing, the chroot as well, and that stays when it has no
+// children any more.
+func TestCreateAll(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{Chroot: "/deep/root"})
+		s := c.Session()
+		must(t, s.CreateAll(bg, "/a/b"))
+		must(t, s.CreateAll(bg, "/a/b"))
+		must(t, s.Delete(bg, "/a/b", -1))
+		must(t, s.Delete(bg, "/a", -1))
+		for range 3 {
+			w.Fake.Reap()
+		}
+		if n, err := s.Exists(bg, "/"); err != nil || !n.Exists || n.EphemeralOwner != 0 {
+			t.Errorf("the root is %+v, %v", n, err)
+		}
+		if err := s.CreateAll(bg, "a"); !errors.Is(err, coord.ErrInvalidPath) {
+			t.Errorf("a path that cannot be one: %v", err)
+		}
+	})
+}
+
+// CheckSize says what Multi would, and asks nothing.
+func TestCheckSize(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{})
+		for _, tt := range []struct {
+			op   coord.Op
+			want error
+		}{
+			{coord.OpSet("/a", make([]byte, 1<<19), -1), nil},
+			{coord.OpSet("/a", make([]byte, 1<<20), -1), coord.ErrTooLarge},
+			{coord.OpDelete("a", -1), coord.ErrInvalidPath},
+		} {
+			if err := c.Kit().CheckSize(tt.op); !errors.Is(err, tt.want) {
+				t.Errorf("%v: %v, want %v", tt.op, err, tt.want)
+			}
+		}
+		if err := c.Kit().CheckSize(coord.OpSet("/a", make([]byte, 1<<19), -1), coord.OpSet("/b", make([]byte, 1<<19), -1)); !errors.Is(err, coord.ErrTooLarge) {
+			t.Errorf("two at once: %v", err)
+		}
+	})
+}

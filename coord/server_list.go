@@ -10,14 +10,19 @@ import (
 
 // A serverList is the list of a client's servers, and what became of the last attempt
 // at each. All sessions of the client go round the same list.
+//
+// A server has welcomed the client when it serves the session, and is good when it has
+// done so for a while. One that hangs up on all whom it has welcomed, as servers do that
+// find out late that they do not want a client, is not good. If a welcome were enough to
+// dial again without a pause, all clients would storm it.
 type serverList struct {
 	addrs []string // in random order, so that clients spread
 
-	mu     sync.Mutex
-	next   int
-	tries  int              // since a server has last kept us for a while
-	brief  int              // how often a server has welcomed us since then
-	errors map[string]error // by address, since a server has last welcomed us
+	mu       sync.Mutex
+	next     int              // index of the server to try next
+	tries    int              // since a server was last good
+	welcomes int              // since then
+	errors   map[string]error // by address, since the last welcome
 }
 
 func newServerList(addrs []string) *serverList {
@@ -66,44 +71,45 @@ func (l *serverList) rounds() int {
 	return l.tries / len(l.addrs)
 }
 
-// failed notes why addr gave us no session.
+// failed notes why addr has given the client no session.
 func (l *serverList) failed(addr string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.errors[addr] = err
 }
 
-// hopeless reports whether the last word of each server was to refuse us for good.
+// hopeless reports whether the last word of each server was to refuse the client for
+// good. Dial then gives up. Later the client only tries less often: somebody may change
+// how the servers are configured.
 func (l *serverList) hopeless() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !slices.ContainsFunc(l.addrs, func(addr string) bool { return !final(l.errors[addr]) })
 }
 
-// welcomed notes that a server serves the session. Should the connection end too
-// soon, that is forgiven once: it is the second in a row that makes a pattern.
+// welcomed notes that a server serves the session. If the connection ends before the
+// server is good, that is forgiven once: only the second in a row makes a pattern.
 func (l *serverList) welcomed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.errors)
-	if l.brief++; l.brief == 1 {
+	if l.welcomes++; l.welcomes == 1 {
 		l.tries = 0
 	}
 }
 
-// lasted notes that the present server has served the session for a while, and
-// is good.
+// lasted notes that a server has served the session for a while, and is good.
 func (l *serverList) lasted() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.brief, l.tries = 0, 0
+	l.welcomes, l.tries = 0, 0
 }
 
-// fickle reports whether servers have welcomed us and hung up soon again and again.
+// fickle reports whether servers welcome the client and soon hang up, again and again.
 func (l *serverList) fickle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.brief > 5
+	return l.welcomes > 5
 }
 
 // report says of each server what is wrong with it.
@@ -117,7 +123,7 @@ func (l *serverList) report() serverErrors {
 	return said
 }
 
-// refusals is the report of those servers whose last word was to refuse us for
+// refusals is the report of those servers whose last word was to refuse the client for
 // good.
 func (l *serverList) refusals() serverErrors {
 	return slices.DeleteFunc(l.report(), func(err error) bool { return !final(err) })

@@ -8,15 +8,24 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A Session is one session of a [Client], from the first attempt to open it
-// until it is over for good: for those who write recipes, or make requests of
-// their own with [Call] and [Retry]. What was asked for in one session can not
-// happen in another, because each has a connection of its own, which is thrown
-// away with it.
+// A Session is one session of a [Client], from the first attempt to open it until it
+// is over for good. Recipes make their requests in one. What was asked for in one
+// session cannot happen in another, because each has a connection of its own, which is
+// thrown away with it.
 //
-// A session is over when the ensemble says so; when no answer has come for 0.64
-// of its timeout or, while something is held in it, none to a transaction, although
-// the ensemble may then still keep it for a while; or when the client is closed.
+// A session is over when the ensemble says so; when nothing has been heard from it for
+// 0.64 of the session's timeout, although it may then still keep the session for a
+// while; when, for as long, none of the session's transactions has been carried out
+// while something is held in it; or when the client is closed.
+//
+// A session's own state is guarded by its client's mutex, because each of its changes
+// is a change of both: whoever observes that a session is over already finds its
+// successor. The session only learns of a change. What follows from it is decided in
+// one place: see [Client.become].
+//
+// Locks are taken in this order: Client.mu, Hold.mu, and then those under which nothing
+// else is taken, of the reporter, of the server list and of the loop's inbox. No
+// function of the program runs under any of them.
 type Session struct {
 	c        *Client
 	conn     *zk.Conn
@@ -27,11 +36,13 @@ type Session struct {
 	wake     chan struct{}           // holds a token while there is news for keepLease
 	isFirst  bool                    // of its client
 
-	// The rest is guarded by c.mu: a session and its client change in one step.
+	// The rest is guarded by c.mu.
 
-	id         int64 // zero until the first handshake
-	lease      lease
-	gate       gate        // open while the server serves the session, and when it ended then
+	id    int64 // zero until the first handshake
+	lease lease
+	// The gate is open while a server serves the session. After the end it stays as it
+	// was then, and admits nothing.
+	gate       gate
 	zxid       int64       // the newest that has been seen
 	wire       *tappedConn // the newest connection, if there has been one
 	synced     bool        // see catchUp
@@ -85,9 +96,9 @@ func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
 // error that is [ErrExpired] or [ErrClosed].
 func (s *Session) Err() error { return context.Cause(s.ctx) }
 
-// finish ends s, and closes Lost on every hold first, so that no request fails with the
-// session's end before Lost is closed. It is called with c.mu held, so no request is
-// admitted and no hold granted any more when it returns.
+// finish ends s. It closes Lost on every hold first, so that no request fails with the
+// session's end before Lost is closed. It is called with c.mu held. When that is given
+// up, no more requests are admitted and no more holds granted.
 func (s *Session) finish(cause error) {
 	for h := range s.holds {
 		h.settle(cause)
@@ -96,7 +107,9 @@ func (s *Session) finish(cause error) {
 	s.cancel(cause)
 }
 
-// grant makes h held in s, unless s is over or h is.
+// grant makes h held in s, unless s or h is over or the lease has run out. It looks at
+// all three under the locks that the ends of s and of h take, so that a hold is never
+// granted after its loss.
 func (s *Session) grant(h *Hold, node string, token Token) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -126,7 +139,7 @@ func (s *Session) forget(h *Hold) {
 	delete(s.holds, h)
 }
 
-// event is go-zookeeper's callback. It must not block.
+// event is go-zookeeper's callback. It must not block: the library's loops wait for it.
 func (s *Session) event(ev zk.Event) {
 	switch {
 	case s.Err() != nil:
@@ -179,7 +192,8 @@ func (s *Session) abort() {
 	}
 }
 
-// admit waits until a request may be made. Whoever makes it calls dismiss behind it.
+// admit waits until a request may be made. Whoever makes it calls dismiss when it is
+// over. The error is ctx's cause or s's Err, and then there is nothing to dismiss.
 func (s *Session) admit(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return s.c.givenUp(ctx)
@@ -205,7 +219,8 @@ func (s *Session) admit(ctx context.Context) error {
 	return err
 }
 
-// dismiss notes that a request is over, and draws the conclusions from its error.
+// dismiss notes that a request is over, and draws the conclusions from its error. What
+// a server says of the session counts, whichever request it answers.
 func (s *Session) dismiss(err error) {
 	switch {
 	case errors.Is(err, zk.ErrSessionExpired):
@@ -215,7 +230,7 @@ func (s *Session) dismiss(err error) {
 	}
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	s.gate.leave()
+	s.gate.exit()
 }
 
 // A zkLogger passes on what go-zookeeper says of itself.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
@@ -224,7 +225,7 @@ func TestAnotherSessionIDMeansExpiry(t *testing.T) {
 			conn, err := l.Dial(ctx, network, addr)
 			lie := tamper
 			tamper = false
-			return &wrapped{Conn: conn, welcome: func(r *jute.ConnectResponse) {
+			return &harness.Tap{Conn: conn, Welcome: func(r *jute.ConnectResponse) {
 				if lie {
 					r.Session = 0xabc
 				}

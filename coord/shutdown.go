@@ -19,17 +19,18 @@ func (s *Session) shutdown(closeSession bool) {
 	s.c.mu.Unlock()
 	politely := closeSession && connected
 	if politely {
-		// The library gives the ensemble a second for an answer. But for room in
-		// its queue it waits twice as long, and there may be none if the program
-		// asks for something on the connection, and that takes no more bytes.
+		// The library gives the ensemble a second to answer. But for room in its
+		// queue it waits twice as long. There may be none if the program makes
+		// requests on the connection and the server takes no more bytes.
 		patience, cancel := context.WithTimeout(limit, 900*time.Millisecond)
 		defer cancel()
 		politely = finished(patience, answered) && wire.flushed(patience)
 	}
 	if !politely {
-		// The library takes its leave in any case, and waits a second for an
-		// answer, unless it is then about to dial. Nor must some kinds of request
-		// be with it while it closes, lest their answers come at that moment.
+		// The library asks for the session's end in any case, and waits a second
+		// for an answer, unless it is about to dial at that moment. And some kinds
+		// of request must not be with it while it closes: if the answer comes at
+		// that moment, the caller reads what the library's loop is writing.
 		s.abort()
 		finished(limit, s.draining)
 		finished(limit, answered)

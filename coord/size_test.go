@@ -2,6 +2,7 @@ package coord_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -18,36 +19,39 @@ import (
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
-// CheckSize reckons to the byte: what it lets pass has the length that servers take,
-// the real one too, and for one byte more they hang up.
-func TestCheckSizeIsExact(t *testing.T) {
+// What is too large for a server is known to the byte: what is let pass has the length
+// that servers take, the real one too, and for one byte more they hang up.
+func TestSizeIsExact(t *testing.T) {
 	exact := func(t testing.TB, m *meter, servers []string) {
 		acl := aclOf(5000)
 		c := dialled(t, m, servers, acl)
 		path := fmt.Sprintf("/size-%d", time.Now().UnixNano())
-		ops := func(n int) []any {
-			return []any{
-				&zk.CheckVersionRequest{Path: "/", Version: -1},
-				&zk.CreateRequest{Path: path, Data: make([]byte, n/2), Acl: acl},
-				&zk.SetDataRequest{Path: path, Data: make([]byte, n-n/2), Version: 0},
-				&zk.DeleteRequest{Path: path, Version: 1},
-			}
-		}
-		most := sort.Search(limit, func(n int) bool { return coord.CheckSize(ops(n)...) != nil }) - 1
-		transact := func(n int) error {
-			_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-				return coord.Transact(conn, ops(n)...)
-			})
+		multi := func(ctx context.Context, n int) error {
+			_, err := c.Session().Multi(ctx,
+				coord.OpCheck("/", -1),
+				coord.OpCreate(path, make([]byte, n/2), coord.Persistent),
+				coord.OpSet(path, make([]byte, n-n/2), 0),
+				coord.OpDelete(path, 1))
 			return err
 		}
-		must(t, transact(most))
-		if err := transact(most + 1); !coord.Refused(err) {
+		most := sort.Search(limit, func(n int) bool { return errors.Is(multi(givenUp(), n), coord.ErrTooLarge) }) - 1
+		must(t, multi(bg, most))
+		if err := multi(bg, most+1); !coord.Refused(err) {
 			t.Errorf("one byte more: %v", err)
 		}
 		if conns, longest := m.carried(); conns != 1 || longest != limit {
 			t.Errorf("with %d bytes of data %d connections, and a request of %d bytes, want %d", most, conns, longest, limit)
 		}
-		_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) { return conn.Multi(ops(most + 1)...) })
+		list := make([]zk.ACL, len(acl))
+		for i, a := range acl {
+			list[i] = zk.ACL(a)
+		}
+		n := most + 1
+		_, err := c.Conn().Multi(
+			&zk.CheckVersionRequest{Path: "/", Version: -1},
+			&zk.CreateRequest{Path: path, Data: make([]byte, n/2), Acl: list},
+			&zk.SetDataRequest{Path: path, Data: make([]byte, n-n/2), Version: 0},
+			&zk.DeleteRequest{Path: path, Version: 1})
 		if err == nil || coord.Refused(err) {
 			t.Errorf("one byte more, sent all the same: %v", err)
 		}
@@ -68,7 +72,7 @@ func TestDialRefusesWhatHasNoRoom(t *testing.T) {
 		opts coord.Options
 	}{
 		{"ACL of 2 entries", coord.Options{ACL: aclOf(limit)}},
-		{"ACL of 50000 entries", coord.Options{ACL: slices.Repeat(zk.WorldACL(zk.PermAll), 50_000)}},
+		{"ACL of 50000 entries", coord.Options{ACL: slices.Repeat([]coord.ACL{{Perms: coord.PermAll, Scheme: "world", ID: "anyone"}}, 50_000)}},
 		{"ACL of 2 entries", coord.Options{ACL: aclOf(limit - 10_000), Chroot: "/" + strings.Repeat("x", 10_000)}},
 		{"credential of 1048576 bytes", coord.Options{Auth: []coord.Auth{{Scheme: "digest", Credential: make([]byte, limit-5)}}}},
 	} {

@@ -190,7 +190,7 @@ func TestLargeRequestInABuffer(t *testing.T) {
 }
 
 // What is held beside a large answer is lost if that takes longer than the lease has
-// left, for the proof's answer comes behind it; and the answer arrives all the same.
+// left, for the renewal's answer comes behind it; and the answer arrives all the same.
 func TestHoldBesideALargeAnswer(t *testing.T) {
 	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second} {
 		bubble(t, func(w *world) {

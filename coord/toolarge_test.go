@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
@@ -25,11 +24,13 @@ const limit = 1<<20 - 1
 
 // aclOf returns an access list that lets everybody in and takes n bytes of a
 // request.
-func aclOf(n int) []zk.ACL {
+func aclOf(n int) []coord.ACL {
 	const user = "u:"
-	all := zk.WorldACL(zk.PermAll)
 	n -= 4 + (4 + 4 + len("world") + 4 + len("anyone")) + (4 + 4 + len("digest") + 4)
-	return append(all, zk.ACL{Perms: zk.PermRead, Scheme: "digest", ID: user + strings.Repeat("x", n-len(user))})
+	return []coord.ACL{
+		{Perms: coord.PermAll, Scheme: "world", ID: "anyone"},
+		{Perms: coord.PermRead, Scheme: "digest", ID: user + strings.Repeat("x", n-len(user))},
+	}
 }
 
 // A meter counts the connections that dial makes, and measures what is asked there.
@@ -49,7 +50,7 @@ func (m *meter) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.conns++
-	return &wrapped{Conn: conn, write: func(body []byte) []byte {
+	return &harness.Tap{Conn: conn, Request: func(body []byte) []byte {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.most = max(m.most, len(body))
@@ -66,7 +67,7 @@ func (m *meter) carried() (conns, most int) {
 }
 
 // dialled returns a client that dials with m.
-func dialled(tb testing.TB, m *meter, servers []string, acl []zk.ACL) *coord.Client {
+func dialled(tb testing.TB, m *meter, servers []string, acl []coord.ACL) *coord.Client {
 	tb.Helper()
 	c, err := coord.Dial(bg, servers, &coord.Options{Dial: m.Dial, ACL: acl})
 	must(tb, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
@@ -45,7 +46,7 @@ func TestTransactRefused(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return &wrapped{Conn: conn, read: overQuota}, nil
+			return &harness.Tap{Conn: conn, Reply: overQuota}, nil
 		}})
 		must(t, err)
 		w.Cleanup(func() { c.Close() })

@@ -54,7 +54,7 @@ func TestStepOfTheWallClock(t *testing.T) {
 		}
 		step(by)
 		err := h.Err()
-		for err == nil && time.Until(until) > 0 { // until a proof has come since
+		for err == nil && time.Until(until) > 0 { // until a renewal has come since
 			time.Sleep(10 * time.Millisecond)
 			err = h.Err()
 		}

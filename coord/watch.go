@@ -14,8 +14,8 @@ import (
 // Watch follows path until ctx ends. The stream's first value comes when the
 // ensemble has given one. It ends with an [Error] whose cause is ctx's, or
 // [ErrClosed], or the ensemble's refusal, such as zk.ErrNoAuth; a znode that is
-// not there is no error but a value. Of a znode that the client may not read the
-// presence can be asked, but newer servers do not say when that changes.
+// not there is no error but a value. The existence of a znode that the client may not
+// read can be queried, but newer servers send no event when it changes.
 //
 // The stream costs no goroutine, and however many streams follow one path, the
 // ensemble sees one watch of each kind.
@@ -46,21 +46,21 @@ type source struct{ c *Client }
 
 func (s source) Request(f func(watch.Conn) error) error {
 	session := s.c.Session()
-	err := session.catchUp(s.c.life)
+	err := session.catchUp(s.c.ctx)
 	if err == nil {
-		_, err = call(s.c.life, session, purpose{op: "watch"}, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
+		_, err = call(s.c.ctx, session, purpose{op: "watch"}, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
 	}
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
 		// within microseconds would not help.
-		_ = session.pause(s.c.life, 5*time.Millisecond)
+		_ = session.pause(s.c.ctx, 5*time.Millisecond)
 	}
 	return err
 }
 
-// catchUp sees to it that what is read in s is no older than what was read in the
-// sessions before. Within a session the servers do so by themselves: none that is
-// behind what the client has seen takes it over. A new session they open anywhere.
+// catchUp makes reads in s at least as new as those of earlier sessions. Within a
+// session the servers ensure this: one that lags behind the client refuses to resume.
+// A new session may start on any server.
 func (s *Session) catchUp(ctx context.Context) error {
 	s.c.mu.Lock()
 	synced := s.isFirst || s.synced

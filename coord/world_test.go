@@ -1,10 +1,8 @@
 package coord_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"math"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -105,95 +103,10 @@ func exists(path string) func(*zk.Conn) (bool, error) {
 	}
 }
 
-// A wrapped conn lets a test see and change what is written and read: the two frames
-// of the handshake, and the bodies of all that come behind it. A hook that returns nil
-// loses the frame.
-type wrapped struct {
-	net.Conn
-	connect  func(*jute.ConnectRequest)
-	welcome  func(*jute.ConnectResponse)
-	write    func(body []byte) []byte
-	read     func(body []byte) []byte
-	asked    bool   // the first frame has been written
-	answered bool   // the first frame has been read
-	begun    []byte // a frame of which not all has been written
-	rest     []byte // of a frame of which not all has been read
-}
-
-func (c *wrapped) Write(b []byte) (int, error) {
-	if c.connect == nil && c.write == nil {
-		return c.Conn.Write(b)
-	}
-	c.begun = append(c.begun, b...)
-	body, err := jute.ReadFrame(bytes.NewReader(c.begun), math.MaxInt32)
-	if err != nil { // a long frame comes in pieces
-		return len(b), nil
-	}
-	c.begun = nil
-	switch {
-	case !c.asked:
-		c.asked = true
-		if c.connect != nil {
-			r := jute.NewDecoder(body).ConnectRequest()
-			c.connect(&r)
-			e := jute.NewFrame()
-			e.ConnectRequest(r)
-			body = e.Body()
-		}
-	case c.write != nil:
-		body = c.write(body)
-	}
-	if body == nil {
-		return len(b), nil
-	}
-	_, err = c.Conn.Write(framed(body))
-	return len(b), err
-}
-
-func (c *wrapped) Read(b []byte) (int, error) {
-	for len(c.rest) == 0 {
-		body, err := jute.ReadFrame(c.Conn, math.MaxInt32)
-		if err != nil {
-			return 0, err
-		}
-		switch {
-		case !c.answered:
-			c.answered = true
-			if c.welcome != nil {
-				r := jute.NewDecoder(body).ConnectResponse()
-				c.welcome(&r)
-				e := jute.NewFrame()
-				e.ConnectResponse(r)
-				body = e.Body()
-			}
-		case c.read != nil:
-			body = c.read(body)
-		}
-		if body != nil {
-			c.rest = framed(body)
-		}
-	}
-	n := copy(b, c.rest)
-	c.rest = c.rest[n:]
-	return n, nil
-}
-
-func framed(body []byte) []byte {
-	e := jute.NewFrame()
-	e.Raw(body)
-	return e.Frame()
-}
-
-// refuse returns the answer to the request that body answers, with another code.
-func refuse(body []byte, code jute.Code) []byte {
-	h := jute.NewDecoder(body).ReplyHeader()
-	return jute.NewReply(h.Xid, h.Zxid, code).Body()
-}
-
 // withoutContainers makes conn one to a server that can make no containers, and
 // answers that it can not.
 func withoutContainers(conn net.Conn) net.Conn {
-	return &wrapped{Conn: conn, write: func(body []byte) []byte {
+	return &harness.Tap{Conn: conn, Request: func(body []byte) []byte {
 		h := jute.NewDecoder(body).RequestHeader()
 		if h.Op == jute.OpCreateContainer {
 			return jute.NewRequest(h.Xid, jute.OpCheckWatches).Body() // which is not implemented

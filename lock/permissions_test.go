@@ -35,7 +35,7 @@ var permissions = []scenario{
 		a := w.Dial(nil, &coord.Options{
 			SessionTimeout: T,
 			Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
-			ACL:            acl,
+			ACL:            []coord.ACL{coord.DigestACL(coord.PermAll, "user", "secret")},
 			Chroot:         w.Dir,
 		})
 		const dir = "/deep/lock"

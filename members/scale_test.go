@@ -2,7 +2,6 @@ package members_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -39,15 +39,13 @@ type metered struct {
 	begun bool // past the handshake
 }
 
-// Write takes one frame, as the client library writes them: length, xid, kind of
-// request.
+// Write takes one frame, as the client library writes them.
 func (c *metered) Write(b []byte) (int, error) {
-	const ping = 11
-	if op := binary.BigEndian.Uint32(b[8:]); c.begun && op != ping {
+	if op := jute.NewDecoder(b[4:]).RequestHeader().Op; c.begun && op != jute.OpPing {
 		switch op {
-		case 4: // getData
+		case jute.OpGetData:
 			c.m.reads.Add(1)
-		case 8, 12: // getChildren, getChildren2
+		case jute.OpGetChildren, jute.OpGetChildren2:
 			c.m.listings.Add(1)
 		default:
 			c.m.others.Add(1)

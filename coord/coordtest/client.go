@@ -45,18 +45,18 @@ func (s *Server) LinkOf(c *coord.Client) *Link {
 
 // Cut resets the connections of c, which Client has made, and refuses new ones
 // until heal: see [Link.Cut].
-func (s *Server) Cut(c *coord.Client) (heal func()) { return s.line(c).Cut() }
+func (s *Server) Cut(c *coord.Client) (heal func()) { return s.link(c).Cut() }
 
 // Stall silently holds back what travels between c, which Client has made, and
 // the server in direction d, until heal: see [Link.Stall].
-func (s *Server) Stall(c *coord.Client, d Direction) (heal func()) { return s.line(c).Stall(d) }
+func (s *Server) Stall(c *coord.Client, d Direction) (heal func()) { return s.link(c).Stall(d) }
 
-// LoseReply has the next reply to c, which Client has made, be lost together
-// with its connection: the server has done what was asked, and c cannot know.
-// Heartbeats, syncs and the checks by which a client that holds something proves that
-// its session lives do not count. It takes the place of [Link.OnFrame]'s hook.
+// LoseReply loses the next reply to c, which Client has made, together with its
+// connection: the server has done what was asked, and c cannot know. Heartbeats, syncs
+// and the checks by which a client that holds something renews its lease do not count.
+// LoseReply takes the place of [Link.OnFrame]'s hook.
 func (s *Server) LoseReply(c *coord.Client) {
-	l := s.line(c)
+	l := s.link(c)
 	l.OnFrame(func(f Frame) Action {
 		switch f.Op {
 		case "connect", "ping", "sync", "check", "event":
@@ -70,8 +70,8 @@ func (s *Server) LoseReply(c *coord.Client) {
 	})
 }
 
-// line is LinkOf for those who must have one.
-func (s *Server) line(c *coord.Client) *Link {
+// link is LinkOf for callers that cannot do without one.
+func (s *Server) link(c *coord.Client) *Link {
 	l := s.LinkOf(c)
 	if l == nil {
 		s.fatal("coordtest: the client was not made by Server.Client")

@@ -71,16 +71,16 @@ func TestLoseReplyOfHolder(t *testing.T) {
 		c := server.Client(t, nil)
 		h := lock.New(c, "/lock").Acquire(t.Context())
 		must(t, h.Wait())
-		var proofs atomic.Int64
+		var renewals atomic.Int64
 		server.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToClient && f.Op == "check" {
-				proofs.Add(1)
+				renewals.Add(1)
 			}
 			return coordtest.Pass
 		})
 		time.Sleep(c.Session().Timeout())
-		if n := proofs.Load(); n < 3 {
-			t.Fatalf("%d proofs in a timeout: this test shows nothing", n)
+		if n := renewals.Load(); n < 3 {
+			t.Fatalf("%d renewals in a timeout: this test shows nothing", n)
 		}
 		server.LoseReply(c)
 		time.Sleep(c.Session().Timeout())

@@ -14,13 +14,13 @@ const maxRequest = 0xfffff
 
 // A conn is one connection. The server's mutex guards its fields.
 type conn struct {
-	server  *Server
-	replica *replica // of the server at the other end
-	addr    string   // that was dialed
-	net     net.Conn
-	greeted bool
-	session *session // nil until greeted
-	ids     []identity
+	server   *Server
+	replica  *replica // of the server at the other end
+	addr     string   // that was dialed
+	net      net.Conn
+	accepted bool     // the handshake is over
+	session  *session // nil until accepted
+	ids      []identity
 
 	out  []byte     // frames to be written; it may grow without bound
 	more *sync.Cond // out or over has changed
@@ -122,8 +122,8 @@ func (c *conn) drop() {
 func (c *conn) receive(frame []byte) {
 	switch r := c.replica; {
 	case c.over:
-	case !c.greeted:
-		r.greet(c, frame)
+	case !c.accepted:
+		r.handshake(c, frame)
 	default:
 		d := jute.NewDecoder(frame)
 		h := d.RequestHeader()

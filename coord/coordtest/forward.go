@@ -1,7 +1,6 @@
 package coordtest
 
 import (
-	"encoding/binary"
 	"net"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
@@ -86,7 +85,7 @@ func (w *wire) forward(d Direction) {
 		l.mu.Unlock()
 		// If the receiver is gone, this is lost, but not what it sent before:
 		// the other direction ends when that has been delivered.
-		w.conns[i].Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...))
+		w.conns[i].Write(jute.Frame(frame))
 		l.mu.Lock()
 		if act == PassAndHangUp {
 			return

@@ -29,7 +29,7 @@ func (s *script) describe(d Direction, frame []byte) Frame {
 	case first:
 		s.begun[index(d)] = true
 		f.Op = "connect"
-		s.greet(d, dec)
+		s.handshake(d, dec)
 	case d == ToServer:
 		f.Op, f.Path = request(dec)
 	default:
@@ -39,8 +39,8 @@ func (s *script) describe(d Direction, frame []byte) Frame {
 	return f
 }
 
-// greet learns the session from the first frame of a direction.
-func (s *script) greet(d Direction, dec *jute.Decoder) {
+// handshake learns the session from the first frame of a direction.
+func (s *script) handshake(d Direction, dec *jute.Decoder) {
 	id := int64(0)
 	if d == ToServer {
 		id = dec.ConnectRequest().Session

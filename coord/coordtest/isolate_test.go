@@ -40,7 +40,7 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 	}
 	session := func(l *coordtest.Link, timeout int32) (*raw, int64, []byte) {
 		r := at(l)
-		id, password := r.greet(0, timeout, 0, nil)
+		id, password := r.handshake(0, timeout, 0, nil)
 		return r, id, password
 	}
 	none := make([]byte, 16)
@@ -63,17 +63,17 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 
 	there, _, _ := session(rest, 40000)
 	there.ask("a write elsewhere", request(1, create("/news", 0)...)...)
-	at(leader).greet(0, 4000, briefID, briefPassword) // to the others it stays long
+	at(leader).handshake(0, 4000, briefID, briefPassword) // to the others it stays long
 	reader.ask("exists", request(2, exists("/news")...)...)
 	reader.ask("sync", request(3, sync...)...)
 	reader.ask("ping", ping...)
 	resumed := at(leader)
-	resumed.greet(0, 40000, readerID, readerPassword)
+	resumed.handshake(0, 40000, readerID, readerPassword)
 	reader.expect("the old connection")
 	resumed.ask("exists in the resumed session", request(2, exists("/e")...)...)
-	at(leader).greet(0, 40000, restID, restPassword)
-	at(leader).greet(0, 40000, restID, none)
-	at(leader).greet(1<<62, 40000, writerID, writerPassword)
+	at(leader).handshake(0, 40000, restID, restPassword)
+	at(leader).handshake(0, 40000, restID, none)
+	at(leader).handshake(1<<62, 40000, writerID, writerPassword)
 
 	writer.mute("a write", request(1, create("/lost", 0)...)...)
 	writer.mute("exists behind it", request(2, exists("/e")...)...)
@@ -84,16 +84,16 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 	other.ask("sync of another", request(2, sync...)...)
 	other.ask("ping of another", ping...)
 	resumed = at(leader)
-	resumed.greet(0, 40000, writerID, writerPassword)
+	resumed.handshake(0, 40000, writerID, writerPassword)
 	resumed.mute("exists in the resumed session", request(1, exists("/e")...)...)
 	resumed.mute("ping in the resumed session", ping...)
 	other.mute("a write that fails", request(3, jute.OpDelete, w.root+"/none", int32(-1))...)
 	other.mute("ping behind it", ping...)
 	fresh := at(leader)
 	fresh.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-	fresh.greet(0, 40000, 0, nil)
+	fresh.handshake(0, 40000, 0, nil)
 	<-time.After(8 * time.Second) // two ticks more than it takes
-	at(leader).greet(0, 40000, briefID, briefPassword)
+	at(leader).handshake(0, 40000, briefID, briefPassword)
 
 	heal()
 	other.SetReadDeadline(time.Now().Add(time.Minute))
@@ -227,7 +227,7 @@ func TestIsolateAfterClose(t *testing.T) {
 		must(t, err)
 		defer line.Close()
 		r := &raw{line, w}
-		r.greet(0, 40000, 0, nil)
+		r.handshake(0, 40000, 0, nil)
 		r.send(int32(1), jute.OpClose)
 		synctest.Wait() // the answer is under way
 		defer s.Isolate("leader:2181")()

@@ -33,7 +33,7 @@ func (r *raw) hears(xid int32) bool {
 func (w *world) session() *raw {
 	r := w.raw()
 	r.SetDeadline(time.Time{})
-	r.greet(0, 40000, 0, nil)
+	r.handshake(0, 40000, 0, nil)
 	return r
 }
 

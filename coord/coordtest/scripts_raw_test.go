@@ -12,7 +12,7 @@ const worldScheme = "world"
 
 func scriptPaths(w *world) {
 	r := w.raw()
-	r.greet(0, 10000, 0, make([]byte, 16))
+	r.handshake(0, 10000, 0, make([]byte, 16))
 	at := w.root
 	for _, path := range []string{
 		"", "/", "a", "a/b", "//", at + "/", at + "//a", at + "/./a", at + "/../a", at + "/.", at + "/..", at + "/...", at + "/.a", at + "/a.",
@@ -40,22 +40,22 @@ func scriptPaths(w *world) {
 func scriptHandshake(w *world) {
 	none := make([]byte, 16)
 	for _, ms := range []int32{-1, 0, 3999, 4000, 4001, 39999, 40000, 40001, 1 << 30} {
-		w.raw().greet(0, ms, 0, none)
+		w.raw().handshake(0, ms, 0, none)
 	}
-	w.raw().greet(0, 10000, 0, nil)
-	w.raw().greet(0, 10000, 0, []byte("odd"))
-	w.raw().greet(0, 10000, 0, none, true)
-	w.raw().greet(0, 10000, 0, none, false)
-	w.raw().greet(0, 10000, 0, none, false, false, int64(0))
-	w.raw().greet(-1, 10000, 0, none)
-	w.raw().greet(1<<62, 10000, 0, none)
+	w.raw().handshake(0, 10000, 0, nil)
+	w.raw().handshake(0, 10000, 0, []byte("odd"))
+	w.raw().handshake(0, 10000, 0, none, true)
+	w.raw().handshake(0, 10000, 0, none, false)
+	w.raw().handshake(0, 10000, 0, none, false, false, int64(0))
+	w.raw().handshake(-1, 10000, 0, none)
+	w.raw().handshake(1<<62, 10000, 0, none)
 	ended := func(what string, r *raw) {
 		_, err := r.receive()
 		w.printf("%s: %v", what, err)
 	}
 	for _, session := range []int64{1, -1, 1 << 62} {
 		r := w.raw()
-		r.greet(0, 10000, session, none, false)
+		r.handshake(0, 10000, session, none, false)
 		ended("unknown session", r)
 	}
 	r := w.raw()
@@ -68,30 +68,30 @@ func scriptHandshake(w *world) {
 
 func scriptResume(w *world) {
 	a := w.raw()
-	id, password := a.greet(0, 10000, 0, make([]byte, 16))
+	id, password := a.handshake(0, 10000, 0, make([]byte, 16))
 	a.ask("ephemeral", int32(1), jute.OpCreate, w.root+"/e", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(1))
 	a.ask("watch", int32(2), jute.OpGetData, w.root+"/e", true)
 	b := w.raw()
-	b.greet(0, 20000, id, password)
+	b.handshake(0, 20000, id, password)
 	a.expect("the old connection")
 	b.ask("new connection", int32(1), jute.OpExists, w.root+"/e", false)
 	b.ask("no watch any more", int32(2), jute.OpSetData, w.root+"/e", []byte{}, int32(-1))
 	c := w.raw()
-	c.greet(0, 4000, id, make([]byte, 16))
+	c.handshake(0, 4000, id, make([]byte, 16))
 	c.expect("wrong password")
 	b.expect("its rightful owner")
 	d := w.raw()
-	d.greet(0, 4000, id, password[:15])
+	d.handshake(0, 4000, id, password[:15])
 	d.expect("short password")
 	e := w.raw()
-	e.greet(0, 4000, id, password)
+	e.handshake(0, 4000, id, password)
 	e.ask("close", int32(3), jute.OpClose)
 	e.expect("after close")
 	f := w.raw()
-	f.greet(0, 4000, id, password)
+	f.handshake(0, 4000, id, password)
 	f.expect("closed session")
 	g := w.raw()
-	g.greet(0, 4000, 0, make([]byte, 16))
+	g.handshake(0, 4000, 0, make([]byte, 16))
 	g.ask("the ephemeral node", int32(1), jute.OpExists, w.root+"/e", false)
 	g.send(int32(2), jute.OpClose)
 	g.send(int32(3), jute.OpCreate, w.root+"/late", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))
@@ -158,12 +158,12 @@ func scriptFrames(w *world) {
 func scriptOpcodes(w *world) {
 	for _, op := range []jute.Op{0, 10, 23, 99, 108, 1000, -2, -12} {
 		r := w.raw()
-		r.greet(0, 40000, 0, make([]byte, 16))
+		r.handshake(0, 40000, 0, make([]byte, 16))
 		r.ask("unknown", int32(1), op, w.root, int32(0))
 		r.expect("then")
 	}
 	r := w.raw()
-	r.greet(0, 40000, 0, make([]byte, 16))
+	r.handshake(0, 40000, 0, make([]byte, 16))
 	r.ask("ping with another xid", int32(5), jute.OpPing)
 	r.ask("same xid", int32(5), jute.OpExists, w.root, false)
 	r.ask("same xid", int32(5), jute.OpExists, w.root, false)
@@ -174,7 +174,7 @@ func scriptOpcodes(w *world) {
 // scriptLayout shows whole replies of multis.
 func scriptLayout(w *world) {
 	r := w.raw()
-	r.greet(0, 40000, 0, make([]byte, 16))
+	r.handshake(0, 40000, 0, make([]byte, 16))
 	head := func(op jute.Op) []any { return []any{op, false, int32(-1)} }
 	create := func(op jute.Op, name string) []any {
 		return append(head(op), w.root+name, []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(0))

@@ -147,7 +147,7 @@ func scriptRearm(w *world) {
 	set("/childset/old")
 
 	r := w.raw()
-	r.greet(0, 10000, 0, make([]byte, 16))
+	r.handshake(0, 10000, 0, make([]byte, 16))
 	var paths []any
 	for _, n := range append(nodes, "/new", "/never") {
 		paths = append(paths, w.root+n)

@@ -37,10 +37,10 @@ func TestFreeze(t *testing.T) {
 	bubble(t, func(t *testing.T, s *coordtest.Server, w *world) {
 		a := w.raw()
 		a.SetDeadline(time.Time{})
-		a.greet(0, 40000, 0, nil)
+		a.handshake(0, 40000, 0, nil)
 		b := w.raw()
 		b.SetDeadline(time.Time{})
-		b.greet(0, 4000, 0, nil)
+		b.handshake(0, 4000, 0, nil)
 		thaw, again := s.Freeze(), s.Freeze()
 		for i := range int32(100) {
 			a.send(i, int32(3), "/root", false)
@@ -149,7 +149,7 @@ func TestCloseEndsAll(t *testing.T) {
 		s := coordtest.NewServer(t)
 		w := newWorld(t, s.Dial, "/root")
 		r := w.raw() // reads nothing that it is sent
-		r.greet(0, 40000, 0, nil)
+		r.handshake(0, 40000, 0, nil)
 		for range 100 {
 			r.send(int32(1), jute.OpExists, "/root", false)
 		}

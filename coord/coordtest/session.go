@@ -34,8 +34,8 @@ func (r *replica) touch(ss *session) { ss.due = roundUp(r.server.now()+ss.timeou
 // roundUp returns the next multiple of unit after d.
 func roundUp(d, unit time.Duration) time.Duration { return (d/unit + 1) * unit }
 
-// greet opens or resumes the session of a connection.
-func (r *replica) greet(c *conn, frame []byte) {
+// handshake opens or resumes the session of a connection.
+func (r *replica) handshake(c *conn, frame []byte) {
 	d := jute.NewDecoder(frame)
 	req := d.ConnectRequest()
 	if d.Bad() || req.Zxid > r.tree.zxid { // from the future: another server knows more
@@ -44,7 +44,7 @@ func (r *replica) greet(c *conn, frame []byte) {
 	}
 	timeout := min(max(req.Timeout, minTimeout), maxTimeout)
 	if req.Session == 0 && r.isolated { // which takes a quorum
-		c.greeted, c.session = true, &session{stuck: true}
+		c.accepted, c.session = true, &session{stuck: true}
 		return
 	}
 	var ss *session
@@ -53,7 +53,7 @@ func (r *replica) greet(c *conn, frame []byte) {
 	} else {
 		ss = r.resume(req)
 	}
-	c.greeted = true
+	c.accepted = true
 	resp := jute.ConnectResponse{Password: make([]byte, 16)}
 	if ss != nil {
 		ss.timeout, ss.conn, c.session = timeout, c, ss

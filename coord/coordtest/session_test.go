@@ -29,7 +29,7 @@ func TestExpiry(t *testing.T) {
 			time.Sleep(tt.after)
 			r := w.raw()
 			r.SetDeadline(time.Time{})
-			r.greet(0, int32(tt.timeout.Milliseconds()), 0, nil)
+			r.handshake(0, int32(tt.timeout.Milliseconds()), 0, nil)
 			r.ask("create", int32(1), jute.OpCreate, "/root/e", []byte{}, int32(1), int32(31), worldScheme, "anyone", int32(1))
 			equal(t, "sessions", len(s.Sessions()), 1)
 			_, err := r.receive()
@@ -51,7 +51,7 @@ func TestKeepAlive(t *testing.T) {
 		// Credentials are no sign of life.
 		r := w.raw()
 		r.SetDeadline(time.Time{})
-		r.greet(0, 4000, 0, nil)
+		r.handshake(0, 4000, 0, nil)
 		start := time.Now()
 		for time.Since(start) < 20*time.Second && len(s.Sessions()) == 2 {
 			r.send(int32(-4), jute.OpAuth, int32(0), "digest", []byte("a:b"))
@@ -94,7 +94,7 @@ func TestResumed(t *testing.T) {
 	bubble(t, func(t *testing.T, s *coordtest.Server, w *world) {
 		old := w.raw()
 		old.SetDeadline(time.Time{})
-		id, password := old.greet(0, 10000, 0, nil)
+		id, password := old.handshake(0, 10000, 0, nil)
 		heal := w.link.Stall(coordtest.ToServer)
 		old.create("/root/late")
 		synctest.Wait()
@@ -103,7 +103,7 @@ func TestResumed(t *testing.T) {
 		defer w.link.Close()
 		r := w.raw()
 		r.SetDeadline(time.Time{})
-		got, _ := r.greet(0, 10000, id, password)
+		got, _ := r.handshake(0, 10000, id, password)
 		equal(t, "session", got, id)
 		heal()
 		if _, err := old.receive(); err == nil || isTimeout(err) {

@@ -208,8 +208,8 @@ func (w *world) raw() *raw {
 	return r
 }
 
-// greet opens a session, or resumes one, and returns its id and password.
-func (r *raw) greet(zxid int64, timeout int32, session int64, password []byte, more ...any) (int64, []byte) {
+// handshake opens a session, or resumes one, and returns its id and password.
+func (r *raw) handshake(zxid int64, timeout int32, session int64, password []byte, more ...any) (int64, []byte) {
 	r.send(append([]any{int32(0), zxid, timeout, session, password}, more...)...)
 	b, err := r.receive()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,14 +24,14 @@ const (
 )
 
 // A contender stands for one program of several. It has a session of its own,
-// over a line of its own, which the tour can cut.
+// over a link of its own, which the tour can cut.
 type contender struct {
 	name   string
-	line   *coordtest.Link
+	link   *coordtest.Link
 	client *coord.Client
 	store  *store
 	story  *story
-	there  *members.Membership
+	member *members.Membership
 	pace   atomic.Int64 // a time.Duration, as set
 	doomed atomic.Bool  // the tour means it to lose the lock
 }
@@ -82,7 +83,7 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 				c.say(connected, "and still has the lock")
 			}
 		case <-over: // and never held
-			c.say(leaves, "%v", hold.Err())
+			c.say(leaves, "%s", why(hold.Err()))
 			return hold
 		case <-stop: // first the work stops, then the lock goes
 			working.Wait()
@@ -92,11 +93,19 @@ func (c *contender) run(ctx context.Context) *coord.Hold {
 			}
 			return hold
 		case <-hold.Lost():
-			c.say(lost, "%v", errors.Unwrap(hold.Err())) // we know of which lock
-			working.Wait()                               // its context has ended
+			c.say(lost, "%s", why(hold.Err()))
+			working.Wait() // its context has ended
 			return hold
 		}
 	}
+}
+
+// why returns the cause in err. What was done, and to what, the story has told before.
+func why(err error) string {
+	if e := new(coord.Error); errors.As(err, &e) {
+		err = e.Err
+	}
+	return strings.TrimPrefix(err.Error(), "coord: ")
 }
 
 // setting returns the pace, which is slow until it is set.
@@ -121,7 +130,7 @@ func (c *contender) work(ctx context.Context, hold *coord.Hold) {
 	for {
 		if err := c.write(ctx, hold); err != nil {
 			if ctx.Err() == nil && hold.Err() == nil {
-				c.story.fail(fmt.Errorf("%s has the lock and can not write: %w", c.name, err))
+				c.story.fail(fmt.Errorf("%s has the lock and cannot write: %w", c.name, err))
 			}
 			return
 		}
@@ -142,18 +151,19 @@ func (c *contender) write(ctx context.Context, hold *coord.Hold) error {
 	return c.store.put(hold.Token(), c.name)
 }
 
-// writeReport writes to the report. The guard and the write are one transaction,
-// which fails with coord.ErrNotHeld if someone else may have the lock. So it does no
-// harm to send it again when an answer was lost, as Retry does.
+// writeReport writes to the report. The guard and the write are one transaction, which
+// is refused if someone else may have the lock. So it does no harm to repeat it when an
+// answer was lost.
 func (c *contender) writeReport(ctx context.Context, hold *coord.Hold) error {
-	session := c.client.Session()
-	return session.Retry(ctx, func() error {
-		_, err := session.Multi(ctx, hold.Guard(), coord.OpSet(report, []byte(c.name), -1))
-		return err
-	})
+	for {
+		_, err := c.client.Txn(ctx, hold.Guard(), coord.OpSet(report, []byte(c.name), -1))
+		if !errors.Is(err, coord.ErrUnknown) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
-// A store stands for a system outside of ZooKeeper, which no guard can reach. It
+// A store stands for a system outside ZooKeeper, which no guard can reach. It
 // remembers the greatest token that it has seen.
 type store struct {
 	mu       sync.Mutex

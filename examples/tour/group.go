@@ -11,9 +11,9 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-const workers = "/workers" // where those who are there announce themselves
+const workers = "/workers" // the group
 
-// An onlooker only watches who is there, and tells it.
+// An onlooker watches the group.
 type onlooker struct {
 	name  string
 	story *story
@@ -55,8 +55,8 @@ func ids(list []members.Member) string {
 	return strings.Join(names, " ")
 }
 
-// await waits until id is there, or is not, as o sees it.
-func (o *onlooker) await(ctx context.Context, id string, there bool, why string) {
+// await waits until id is in the group, or is not, as o sees it.
+func (o *onlooker) await(ctx context.Context, id string, in bool, why string) {
 	progress := time.NewTicker(time.Second)
 	defer progress.Stop()
 	for o.story.failure() == nil {
@@ -64,7 +64,7 @@ func (o *onlooker) await(ctx context.Context, id string, there bool, why string)
 		_, is := o.view.Member(id)
 		change := o.change
 		o.mu.Unlock()
-		if is == there {
+		if is == in {
 			return
 		}
 		select {
@@ -77,13 +77,13 @@ func (o *onlooker) await(ctx context.Context, id string, there bool, why string)
 	}
 }
 
-// announce has c be one of those who are there, for as long as its program runs.
+// announce makes c a member of the group, for as long as its program runs.
 func (c *contender) announce(ctx context.Context) {
-	c.there = members.New(c.client, workers).Keep(ctx, members.Member{ID: c.name})
+	c.member = members.New(c.client, workers).Keep(ctx, members.Member{ID: c.name})
 }
 
 // kill ends c's program without a goodbye: the ensemble hears no more of it.
 func (s *script) kill(c *contender) {
-	c.line.Stall(coordtest.Both) // for good
+	c.link.Stall(coordtest.Both) // for good
 	s.turns.Go(func() { c.client.Close() })
 }

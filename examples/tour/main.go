@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -27,7 +26,7 @@ import (
 )
 
 func main() {
-	servers := flag.String("zk", "", "the `servers` to use, host:port,...; without, a server in this process")
+	servers := flag.String("zk", "", "the `servers` to use, host:port,.../chroot; without, a server in this process")
 	root := flag.String("chroot", "/zkcoord-tour", "the `path` below which the tour works; it leaves nothing there")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), "Tour tells in some 10 s how four contenders share one lock, through a\n",
@@ -52,12 +51,13 @@ func main() {
 
 // tell runs the tour on servers, or on one in this process.
 func tell(ctx context.Context, servers, root string) error {
-	if err := coord.CheckPath(root); err != nil {
-		return err
-	}
 	t := &tour{out: os.Stdout, colors: colorful(os.Stdout), root: root}
 	if servers != "" {
-		t.servers, t.where = strings.Split(servers, ","), servers
+		list, chroot, err := coord.ParseServers(servers)
+		if err != nil {
+			return err
+		}
+		t.servers, t.where, t.root = list, servers, chroot+root
 		return t.run(ctx)
 	}
 	server, err := coordtest.Start()

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
@@ -18,7 +16,7 @@ func (s *script) play(ctx context.Context) error {
 	var adas, bens, cleos, dans turn
 	var bens1 *coord.Hold // the one that ben loses
 	heal := func() {}
-	cleosWish := wish{make(chan struct{})}
+	cleosAccess := access{make(chan struct{})}
 	await := func(who *contender, what moment, why string) { s.story.await(ctx, who.name, what, why) }
 	seen := func(who *contender, there bool, why string) { s.fay.await(ctx, who.name, there, why) }
 
@@ -52,7 +50,7 @@ func (s *script) play(ctx context.Context) error {
 			cleos.end(errors.New("cleo had enough"))
 			await(dan, waits, "dan to see that cleo is out of the queue")
 			<-cleos.hold
-			if err := cleo.there.Leave(ctx); err != nil {
+			if err := cleo.member.Leave(ctx); err != nil {
 				s.story.fail(err)
 			}
 			seen(cleo, false, "fay to see that cleo has gone")
@@ -83,7 +81,7 @@ func (s *script) play(ctx context.Context) error {
 	}, {
 		"6. A blip: ben's connection breaks, for half a second. He keeps the lock.",
 		func() {
-			heal = ben.line.Cut()
+			heal = ben.link.Cut()
 			await(ben, suspended, "ben to notice")
 			s.pass(ctx, blip)
 			heal()
@@ -97,7 +95,7 @@ func (s *script) play(ctx context.Context) error {
 		func() {
 			ben.doomed.Store(true)
 			s.kill(eve)
-			heal = ben.line.Stall(coordtest.Both)
+			heal = ben.link.Stall(coordtest.Both)
 			await(ben, suspended, "ben to notice the silence")
 			await(ben, lost, "the end of ben's lease")
 			await(dan, acquired, fmt.Sprintf("the server to end ben's session, after %v or more", s.site.timeout))
@@ -134,13 +132,13 @@ func (s *script) play(ctx context.Context) error {
 		func() {
 			cleo.announce(ctx)
 			seen(cleo, true, "fay to see that cleo is back")
-			adas = s.share(ctx, ada, wish{})
+			adas = s.share(ctx, ada, access{})
 			await(ada, reading, "ada to read")
-			bens = s.share(ctx, ben, wish{})
+			bens = s.share(ctx, ben, access{})
 			await(ben, reading, "ben to read")
-			cleos = s.share(ctx, cleo, cleosWish)
+			cleos = s.share(ctx, cleo, cleosAccess)
 			await(cleo, waits, "cleo to be in the queue")
-			dans = s.share(ctx, dan, wish{})
+			dans = s.share(ctx, dan, access{})
 			await(dan, waits, "dan to be in the queue")
 			adas.end(errors.New("read enough"))
 			await(ada, releases, "ada to have read")
@@ -152,9 +150,9 @@ func (s *script) play(ctx context.Context) error {
 		"11. cleo has written, and becomes a reader: nobody writes in between. dan reads\n" +
 			"   with her; ada wants to write, and waits for both.",
 		func() {
-			adas = s.share(ctx, ada, wish{make(chan struct{})})
+			adas = s.share(ctx, ada, access{make(chan struct{})})
 			await(ada, waits, "ada to be in the queue")
-			close(cleosWish.lower)
+			close(cleosAccess.downgrade)
 			await(cleo, downgrades, "cleo to go on as a reader")
 			await(dan, reading, "dan to read")
 			cleos.end(errors.New("read enough"))
@@ -188,7 +186,7 @@ func (s *script) pass(ctx context.Context, d time.Duration) {
 // insist writes to both things that the lock guards with a hold that c has lost.
 func (s *script) insist(ctx context.Context, c *contender, hold *coord.Hold) {
 	err := c.writeReport(ctx, hold)
-	if !errors.Is(err, zk.ErrNoNode) {
+	if !errors.Is(err, coord.ErrNotHeld) {
 		s.story.fail(fmt.Errorf("the stale write of %s to %s was not refused by its guard: %v", c.name, report, err))
 		return
 	}

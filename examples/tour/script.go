@@ -77,17 +77,17 @@ type script struct {
 
 // join connects a contender.
 func (s *script) join(ctx context.Context, name string) (*contender, error) {
-	line := coordtest.NewLink(s.dial)
+	link := coordtest.NewLink(s.dial)
 	client, err := coord.Dial(ctx, s.servers, &coord.Options{
 		SessionTimeout: sessionTimeout,
 		Chroot:         s.site.chroot,
-		Dial:           line.Dial,
+		Dial:           link.Dial,
 	})
 	if err != nil {
-		line.Close()
+		link.Close()
 		return nil, err
 	}
-	c := &contender{name: name, line: line, client: client, store: s.store, story: s.story}
+	c := &contender{name: name, link: link, client: client, store: s.store, story: s.story}
 	c.pace.Store(int64(slow))
 	return c, nil
 }
@@ -101,8 +101,8 @@ type turn struct {
 func (s *script) start(ctx context.Context, c *contender) turn { return s.begin(ctx, c, c.run) }
 
 // share has c ask for the shared lock.
-func (s *script) share(ctx context.Context, c *contender, w wish) turn {
-	return s.begin(ctx, c, func(ctx context.Context) *coord.Hold { return c.share(ctx, w) })
+func (s *script) share(ctx context.Context, c *contender, a access) turn {
+	return s.begin(ctx, c, func(ctx context.Context) *coord.Hold { return c.share(ctx, a) })
 }
 
 func (s *script) begin(ctx context.Context, c *contender, run func(context.Context) *coord.Hold) turn {
@@ -134,7 +134,7 @@ func (s *script) end() {
 		if c != nil {
 			closing.Go(func() {
 				c.client.Close()
-				c.line.Close()
+				c.link.Close()
 			})
 		}
 	}

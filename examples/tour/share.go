@@ -9,55 +9,55 @@ import (
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
-const index = "/index" // where those queue who share
+const index = "/index" // where readers and writers queue
 
-// A wish is how a contender wants the shared lock: to write, until it is told on
-// lower to go on as a reader; or, if lower is nil, to read.
-type wish struct{ lower chan struct{} }
+// An access is how a contender asks for the shared lock: to write, until it is told to
+// go on as a reader; or, if downgrade is nil, to read.
+type access struct{ downgrade chan struct{} }
 
-func (w wish) writes() bool { return w.lower != nil }
+func (a access) writes() bool { return a.downgrade != nil }
 
-func (w wish) String() string {
-	if w.writes() {
+func (a access) String() string {
+	if a.writes() {
 		return "to write the index"
 	}
 	return "to read the index"
 }
 
 // share asks for the shared lock, and gives it up when ctx ends.
-func (c *contender) share(ctx context.Context, w wish) *coord.Hold {
-	c.say(asks, "%v", w)
+func (c *contender) share(ctx context.Context, a access) *coord.Hold {
+	c.say(asks, "%v", a)
 	shared := rwlock.New(c.client, index, rwlock.Label(c.name))
 	var hold *coord.Hold
-	if w.writes() {
+	if a.writes() {
 		hold = shared.AcquireWrite(ctx)
 	} else {
 		hold = shared.AcquireRead(ctx)
 	}
 	queue := shared.Watch(ctx)
 	acquired, over := hold.Acquired(), hold.Done()
-	var lower, stop <-chan struct{}
+	var downgrade, stop <-chan struct{}
 	var behind string
 	for {
 		select {
 		case <-acquired:
-			acquired, over, lower, stop = nil, nil, w.lower, ctx.Done()
-			c.story.enter(c.name, w.writes(), hold.Token())
+			acquired, over, downgrade, stop = nil, nil, a.downgrade, ctx.Done()
+			c.story.enter(c.name, a.writes(), hold.Token())
 		case q := <-queue.Updates():
 			was := behind
 			behind = blocker(q.Contenders, c.name)
 			if acquired != nil && behind != "" && behind != was {
 				c.say(waits, "behind %s", behind)
 			}
-		case <-lower: // closed: look once
-			lower = nil
-			c.story.lower(c.name) // others may read before the answer is here
+		case <-downgrade: // closed: look once
+			downgrade = nil
+			c.story.downgrade(c.name) // others may read before the answer is here
 			// It takes an answer of the ensemble, or the end of ctx or of the lock.
 			if err := shared.Downgrade(ctx, hold); err != nil && ctx.Err() == nil {
 				c.story.fail(err)
 			}
 		case <-over: // and never held
-			c.say(leaves, "%v", hold.Err())
+			c.say(leaves, "%s", why(hold.Err()))
 			return hold
 		case <-stop:
 			c.story.leave(c.name)
@@ -66,13 +66,13 @@ func (c *contender) share(ctx context.Context, w wish) *coord.Hold {
 			}
 			return hold
 		case <-hold.Lost():
-			c.say(lost, "%v", hold.Err())
+			c.say(lost, "%s", why(hold.Err()))
 			return hold
 		}
 	}
 }
 
-// blocker returns the label of the one for which name waits, or "".
+// blocker returns the label of the contender for which name waits, or "".
 func blocker(line []coord.Contender, name string) string {
 	for i, who := range line {
 		if who.Label != name {
@@ -114,8 +114,8 @@ func (s *story) enter(who string, writes bool, token coord.Token) {
 	s.add(note{who: who, what: what, text: text})
 }
 
-// lower notes that who goes on as a reader.
-func (s *story) lower(who string) {
+// downgrade notes that who goes on as a reader.
+func (s *story) downgrade(who string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.inside {
@@ -139,7 +139,7 @@ func (s *story) leave(who string) {
 	s.add(note{who: who, what: releases, text: "the index"})
 }
 
-// A guest is one who has the shared lock.
+// A guest is a holder of the shared lock.
 type guest struct {
 	who    string
 	writes bool

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
 )
@@ -43,42 +42,33 @@ func (t *tour) build(ctx context.Context) (_ *site, err error) {
 			err = errors.Join(err, s.clear(ctx))
 		}
 	}()
-	for s.found = s.chroot; s.found != "/"; {
-		s.found = path.Dir(s.found)
-		there, err := coord.Read(ctx, client, func(conn *zk.Conn) (bool, error) {
-			there, _, err := conn.Exists(s.found)
-			return there, err
-		})
+	missing := []string{s.chroot}
+	for s.found = path.Dir(s.chroot); ; s.found = path.Dir(s.found) {
+		_, there, err := client.Exists(ctx, s.found)
 		if err != nil {
-			return nil, fmt.Errorf("look for %s: %w", s.found, err)
+			return nil, err
 		}
 		if there {
 			break
 		}
+		missing = append(missing, s.found)
 	}
-	session := client.Session()
-	if err := session.MakeDir(ctx, s.chroot); err != nil {
-		return nil, err
+	for _, dir := range slices.Backward(missing) {
+		if _, err := client.Create(ctx, dir, nil, coord.Container); err != nil && !errors.Is(err, coord.ErrNodeExists) {
+			return nil, err
+		}
 	}
-	_, err = coord.Call(ctx, session, func(conn *zk.Conn) (string, error) {
-		return conn.Create(s.chroot+report, nil, 0, zk.WorldACL(zk.PermAll))
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create %s: %w", s.chroot+report, err)
-	}
-	return s, nil
+	_, err = client.Create(ctx, s.chroot+report, nil, coord.Persistent)
+	return s, err
 }
 
 // read returns what the report says.
 func (s *site) read(ctx context.Context) (string, error) {
-	data, err := coord.Read(ctx, s.client, func(conn *zk.Conn) ([]byte, error) {
-		data, _, err := conn.Get(s.chroot + report)
-		return data, err
-	})
+	data, _, err := s.client.Get(ctx, s.chroot+report)
 	return string(data), err
 }
 
-// clear deletes all that the tour has made, also if ctx has ended.
+// clear deletes all that the tour has made, even if ctx has ended.
 func (s *site) clear(ctx context.Context) error {
 	defer s.client.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -88,7 +78,7 @@ func (s *site) clear(ctx context.Context) error {
 	}
 	for dir := path.Dir(s.chroot); dir != s.found; dir = path.Dir(dir) {
 		if s.delete(ctx, dir) != nil {
-			break // somebody else uses it too, perhaps another tour
+			break // somebody else uses it too, such as another tour
 		}
 	}
 	return nil
@@ -96,11 +86,8 @@ func (s *site) clear(ctx context.Context) error {
 
 // remove deletes node and all below it.
 func (s *site) remove(ctx context.Context, node string) error {
-	children, err := coord.Read(ctx, s.client, func(conn *zk.Conn) ([]string, error) {
-		children, _, err := conn.Children(node)
-		return children, err
-	})
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+	children, _, err := s.client.Children(ctx, node)
+	if err != nil && !errors.Is(err, coord.ErrNoNode) {
 		return err
 	}
 	for _, name := range children {
@@ -113,11 +100,14 @@ func (s *site) remove(ctx context.Context, node string) error {
 
 // delete deletes node, unless it is gone already.
 func (s *site) delete(ctx context.Context, node string) error {
-	_, err := coord.Read(ctx, s.client, func(conn *zk.Conn) (struct{}, error) {
-		return struct{}{}, conn.Delete(node, -1)
-	})
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
+	for {
+		err := s.client.Delete(ctx, node, -1)
+		switch {
+		case errors.Is(err, coord.ErrNoNode):
+			return nil
+		case errors.Is(err, coord.ErrUnknown) && ctx.Err() == nil:
+			continue // to delete it twice does no harm
+		}
+		return err
 	}
-	return err
 }

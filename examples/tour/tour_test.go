@@ -66,7 +66,7 @@ func check(t *testing.T, out string) {
 		t.Error("not plain ASCII")
 	}
 	for _, want := range []string{
-		`cleo  leaves +acquire /lock: cleo had enough\n`,
+		`cleo  leaves +cleo had enough\n`,
 		`dan   waits +behind ben\n`,
 		`ben   ACQUIRED +token \d+, [\d.]+ ms after ada let go\n`,
 		`dan   ACQUIRED +token \d+, [\d.]+ ms after ben was told LOST\n`,

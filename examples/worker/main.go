@@ -7,7 +7,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -15,22 +14,26 @@ import (
 )
 
 func main() {
-	servers := flag.String("zk", "127.0.0.1:2181", "the ZooKeeper servers, host:port,...")
+	connect := flag.String("zk", "127.0.0.1:2181", "the ZooKeeper servers: host:port,.../chroot")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 
-	c, err := coord.Dial(ctx, strings.Split(*servers, ","), nil)
+	servers, chroot, err := coord.ParseServers(*connect)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := coord.Dial(ctx, servers, &coord.Options{Chroot: chroot})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	err = lock.New(c, "/worker/lock").Do(ctx, work)
+	err = lock.New(c, "/worker/lock").Run(ctx, work)
 	log.Print("stopped: ", err)
 }
 
-// work is called when this process has the lock. Its ctx ends when the lock is lost,
-// and when the program is to stop.
+// work is called when this process gets the lock, and when it gets it back after a loss.
+// Its ctx ends when the lock is lost, and when the program is to stop.
 func work(ctx context.Context, token coord.Token) error {
 	log.Print("our turn, with token ", token)
 	for {

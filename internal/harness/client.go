@@ -67,7 +67,11 @@ func (w *World) DialThrough(wrap func(net.Conn) net.Conn, servers []string, opts
 		if err != nil {
 			return nil, err
 		}
-		conn = &keyReader{Conn: conn, c: c, head: []byte{}}
+		conn = &Tap{Conn: conn, Welcome: func(r *jute.ConnectResponse) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.key = *r
+		}}
 		if wrap != nil {
 			conn = wrap(conn)
 		}

@@ -1,38 +1,12 @@
 package harness
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"time"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
-
-// A keyReader sees the key of the session that the server gives out, in the first
-// frame.
-type keyReader struct {
-	net.Conn
-	c    *Client
-	head []byte // nil once the key is known
-}
-
-const maxHead = 1 << 10 // more than the first frame has
-
-func (k *keyReader) Read(b []byte) (int, error) {
-	n, err := k.Conn.Read(b)
-	if k.head == nil {
-		return n, err
-	}
-	k.head = append(k.head, b[:n]...)
-	if body, err := jute.ReadFrame(bytes.NewReader(k.head), maxHead); err == nil {
-		k.head = nil
-		k.c.mu.Lock()
-		k.c.key = jute.NewDecoder(body).ConnectResponse()
-		k.c.mu.Unlock()
-	}
-	return n, err
-}
 
 // Expire ends the session of c behind its back.
 func (w *World) Expire(c *Client) {

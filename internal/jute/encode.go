@@ -28,6 +28,13 @@ func NewReply(xid int32, zxid int64, code Code) *Encoder {
 	return e
 }
 
+// Frame returns the frame with this body.
+func Frame(body []byte) []byte {
+	e := NewFrame()
+	e.Raw(body)
+	return e.Frame()
+}
+
 // Frame returns the frame, its length filled in.
 func (e *Encoder) Frame() []byte {
 	binary.BigEndian.PutUint32(e.b, uint32(len(e.b)-4))

@@ -38,7 +38,7 @@ func TestFirstValueIsFresh(t *testing.T) {
 		for _, failure := range []string{"none", "reset", "expiry"} {
 			t.Run(fmt.Sprintf("%d others, %s", others, failure), func(t *testing.T) {
 				bubble(t, func(w *world) {
-					w.create("/a", "0")
+					w.Create("/a", "0")
 					for range others {
 						w.c.Watch(bg, "/a", event.Data)
 						w.c.Follow(bg, "/a")
@@ -48,12 +48,12 @@ func TestFirstValueIsFresh(t *testing.T) {
 						case failure == "reset" && i%3 == 0:
 							go w.line.Reset()
 						case failure == "expiry" && i%10 == 0:
-							go w.Expire(w.c.Session().ID())
+							go w.Expire(w.client)
 						}
 						stat, err := coord.Read(bg, w.c, func(conn *zk.Conn) (*zk.Stat, error) {
 							return conn.Set("/a", fmt.Append(nil, i), -1)
 						})
-						w.must(err)
+						w.Must(err)
 						ctx, cancel := context.WithCancel(bg)
 						for name, s := range map[string]*event.Stream[event.Snapshot]{
 							"watch": w.c.Watch(ctx, "/a", event.Data), "follow": w.c.Follow(ctx, "/a"),
@@ -92,7 +92,7 @@ func TestNameUsedAgain(t *testing.T) {
 							}
 							return path, err
 						})
-						w.must(err)
+						w.Must(err)
 						ctx, cancel := context.WithCancel(bg)
 						s := w.c.Follow(ctx, "/a")
 						for range others {
@@ -108,7 +108,7 @@ func TestNameUsedAgain(t *testing.T) {
 							}
 							return true, err
 						})
-						w.must(err)
+						w.Must(err)
 						if snap := w.first(w.c.Follow(ctx, "/a")); snap.Exists {
 							w.Fatalf("round %d: deleted, and is there", i)
 						}
@@ -140,7 +140,7 @@ func TestLaterSessionsCatchUp(t *testing.T) {
 			w.Errorf("the first session asked %q", got)
 		}
 		for range 3 {
-			w.flap(func() { w.Expire(w.c.Session().ID()) })
+			w.Flap(w.c, func() { w.Expire(w.client) })
 			synced := false
 			syncs := 0
 			for _, op := range w.asked() {
@@ -156,7 +156,7 @@ func TestLaterSessionsCatchUp(t *testing.T) {
 			if syncs == 0 || syncs > 8 { // as many as reads begin at a time
 				w.Errorf("%d syncs", syncs)
 			}
-			w.flap(w.line.Reset)
+			w.Flap(w.c, w.line.Reset)
 			if got := w.asked(); slices.ContainsFunc(got, func(op string) bool { return strings.HasPrefix(op, "sync") }) {
 				w.Errorf("the same session asked %q", got)
 			}

@@ -220,7 +220,7 @@ func TestReplyHeldBack(t *testing.T) {
 			for _, resets := range []int{0, 1, 2} {
 				t.Run(fmt.Sprintf("armed %v, %d more subscribers, %d resets", armed, more, resets), func(t *testing.T) {
 					bubble(t, func(w *world) {
-						w.create("/a", "0")
+						w.Create("/a", "0")
 						var streams []*event.Stream[event.Snapshot]
 						watch := func() { streams = append(streams, w.c.Watch(bg, "/a", event.Data)) }
 						if armed {
@@ -243,7 +243,7 @@ func TestReplyHeldBack(t *testing.T) {
 						}
 						heal := <-held
 						for i := range max(1, resets) {
-							w.set("/a", fmt.Sprint("change", i))
+							w.Set("/a", fmt.Sprint("change", i))
 							for range more {
 								watch()
 							}
@@ -254,12 +254,12 @@ func TestReplyHeldBack(t *testing.T) {
 								heal = <-held
 							}
 						}
-						w.set("/a", "last")
+						w.Set("/a", "last")
 						heal()
-						w.await(coord.Connected)
+						w.Await(w.c, coord.Connected)
 						for i, value := range []string{"last", "later"} {
 							if i > 0 {
-								w.set("/a", value)
+								w.Set("/a", value)
 							}
 							synctest.Wait()
 							for n, s := range streams {

@@ -188,9 +188,9 @@ func TestSetSettles(t *testing.T) {
 // that names the path, like any other.
 func TestSetEnds(t *testing.T) {
 	bubble(t, func(w *world) {
-		_, err := w.other.Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
-		w.must(err)
-		w.create("/open", "")
+		_, err := w.Op().Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
+		w.Must(err)
+		w.Create("/open", "")
 		b := w.c.Bundle()
 		defer b.Close()
 		ends := func(path string, want error) {
@@ -209,7 +209,7 @@ func TestSetEnds(t *testing.T) {
 		ends("/secret", zk.ErrNoAuth)
 		b.Add("/open", event.Data, false)
 		synctest.Wait()
-		w.must(w.c.Close())
+		w.Must(w.c.Close())
 		ends("/open", coord.ErrClosed)
 		b.Add("/late", event.Data, false)
 		ends("/late", coord.ErrClosed)
@@ -225,7 +225,7 @@ func TestSetIsOfOneMoment(t *testing.T) {
 		"resets":  func(*world, coordtest.Frame) coordtest.Action { return coordtest.HangUp },
 		"last":    func(*world, coordtest.Frame) coordtest.Action { return coordtest.PassAndHangUp },
 		"expiry": func(w *world, _ coordtest.Frame) coordtest.Action {
-			w.Expire(w.c.Session().ID())
+			w.Expire(w.client)
 			return coordtest.Pass
 		},
 	}
@@ -234,14 +234,14 @@ func TestSetIsOfOneMoment(t *testing.T) {
 		for every := range 7 {
 			t.Run(fmt.Sprintf("%s, frame %d of 7", name, every), func(t *testing.T) {
 				bubble(t, func(w *world) {
-					w.create("/t", "0")
+					w.Create("/t", "0")
 					var ops []any
 					b := w.c.Bundle()
 					defer b.Close()
 					b.Add("/t", event.Children, false)
 					for i := range nodes {
 						path := fmt.Sprint("/t/", i)
-						w.create(path, "0")
+						w.Create(path, "0")
 						ops = append(ops, &zk.SetDataRequest{Path: path, Version: -1})
 						b.Add(path, event.Data, false)
 					}
@@ -273,7 +273,7 @@ func TestSetIsOfOneMoment(t *testing.T) {
 							if gen%3 == 0 {
 								slices.Reverse(all)
 							}
-							if _, err := w.other.Multi(all...); err != nil {
+							if _, err := w.Op().Multi(all...); err != nil {
 								w.Errorf("generation %d: %v", gen, err)
 								return
 							}
@@ -293,7 +293,7 @@ func TestSetIsOfOneMoment(t *testing.T) {
 						}
 						news, ok := b.Take()
 						for _, n := range news {
-							w.must(n.Err)
+							w.Must(n.Err)
 							now[fmt.Sprint(n.Kind, n.Path)] = say(n.Kind, n.Snapshot)
 						}
 						if !ok {

@@ -18,7 +18,7 @@ import (
 // and cost no goroutine; those who never read delay nobody.
 func TestManyStreamsAreOneWatch(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/a", "0")
+		w.Create("/a", "0")
 		w.expect(w.c.Watch(bg, "/a", event.Data), event.Data, "0")
 		w.asked()
 		before := runtime.NumGoroutine()
@@ -37,7 +37,7 @@ func TestManyStreamsAreOneWatch(t *testing.T) {
 			t.Errorf("%d goroutines for 1,000 streams", n)
 		}
 		for i := range 10 { // nobody reads, but one
-			w.set("/a", fmt.Sprint(i))
+			w.Set("/a", fmt.Sprint(i))
 			w.expect(streams[0], event.Data, fmt.Sprint(i))
 		}
 		if got := w.asked(); len(got) != 10 || w.Watches() != 1 {
@@ -61,12 +61,12 @@ func TestManyStreamsAreOneWatch(t *testing.T) {
 // comes next.
 func TestNobodyLooks(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/a", "0")
+		w.Create("/a", "0")
 		ctx, cancel := context.WithCancel(bg)
 		w.expect(w.c.Watch(ctx, "/a", event.Data), event.Data, "0")
 		cancel()
 		w.asked()
-		w.set("/a", "1")
+		w.Set("/a", "1")
 		if got := w.asked(); len(got) > 0 || w.Watches() != 0 {
 			t.Errorf("nobody looks, and %q was asked; %d watches", got, w.Watches())
 		}
@@ -78,7 +78,7 @@ func TestNobodyLooks(t *testing.T) {
 		if got := w.asked(); len(got) != 1 || w.Watches() != 1 {
 			t.Errorf("the watch was there, and %q was asked; %d watches", got, w.Watches())
 		}
-		w.set("/a", "2")
+		w.Set("/a", "2")
 		w.asked()
 
 		ctx, cancel = context.WithCancel(bg)
@@ -88,7 +88,7 @@ func TestNobodyLooks(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		w.asked()
-		w.flap(func() { w.Expire(w.c.Session().ID()) })
+		w.Flap(w.c, func() { w.Expire(w.client) })
 		for _, op := range w.asked() {
 			if strings.Contains(op, "/b") {
 				t.Errorf("nobody looks, and %q was asked in the new session", op)
@@ -121,13 +121,13 @@ func TestNobodyLooksAndNothingIsKept(t *testing.T) {
 				const n, size = 20, 200_000
 				path := func(i int) string { return fmt.Sprintf("/a%d", i) }
 				for i := range n {
-					w.create(path(i), "")
+					w.Create(path(i), "")
 					if x.kind == event.Data {
-						w.set(path(i), strings.Repeat("x", size))
+						w.Set(path(i), strings.Repeat("x", size))
 						continue
 					}
 					for k := range 10 {
-						w.create(fmt.Sprintf("%s/%d-%s", path(i), k, strings.Repeat("x", size/10)), "")
+						w.Create(fmt.Sprintf("%s/%d-%s", path(i), k, strings.Repeat("x", size/10)), "")
 					}
 				}
 				follow := func(ctx context.Context, i int) *event.Stream[event.Snapshot] {
@@ -166,7 +166,7 @@ func TestNobodyLooksAndNothingIsKept(t *testing.T) {
 func TestAbandonedBeforeItBegan(t *testing.T) {
 	bubble(t, func(w *world) {
 		heal := w.line.Cut()
-		w.await(coord.Suspended)
+		w.Await(w.c, coord.Suspended)
 		ctx, cancel := context.WithCancel(bg)
 		for i := range 100 {
 			w.c.Watch(ctx, fmt.Sprintf("/b%d", i), event.Data)
@@ -176,7 +176,7 @@ func TestAbandonedBeforeItBegan(t *testing.T) {
 		synctest.Wait()
 		w.asked()
 		heal()
-		w.await(coord.Connected)
+		w.Await(w.c, coord.Connected)
 		if got := w.asked(); len(got) > 17 { // the handshake, and the eight reads that had begun
 			t.Errorf("%d requests for streams that are over: %q", len(got), got)
 		}
@@ -191,14 +191,14 @@ func TestWatchingNeverWrites(t *testing.T) {
 		}
 		w.c.Follow(bg, "/a/b")
 		for range 5 {
-			w.create("/a", "")
-			w.create("/a/b", "")
-			w.create("/a/b/c", "")
+			w.Create("/a", "")
+			w.Create("/a/b", "")
+			w.Create("/a/b/c", "")
 			w.line.Reset()
-			w.delete("/a/b/c")
-			w.delete("/a/b")
-			w.delete("/a")
-			w.Expire(w.c.Session().ID())
+			w.Delete("/a/b/c")
+			w.Delete("/a/b")
+			w.Delete("/a")
+			w.Expire(w.client)
 			time.Sleep(time.Minute)
 		}
 		for _, op := range w.asked() {
@@ -216,7 +216,7 @@ func TestWatchingNeverWrites(t *testing.T) {
 func TestReconnectReadsEachPathOnce(t *testing.T) {
 	bubble(t, func(w *world) {
 		for i := range 20 {
-			w.create(fmt.Sprintf("/a%d", i), "")
+			w.Create(fmt.Sprintf("/a%d", i), "")
 			w.expect(w.c.Watch(bg, fmt.Sprintf("/a%d", i), event.Data), event.Data, "")
 		}
 		w.asked()
@@ -224,7 +224,7 @@ func TestReconnectReadsEachPathOnce(t *testing.T) {
 		if got := w.asked(); len(got) > 0 {
 			t.Errorf("an idle client asked %q", got)
 		}
-		w.flap(w.line.Reset)
+		w.Flap(w.c, w.line.Reset)
 		if got := w.asked(); len(got) != 1+1+20 {
 			t.Errorf("%d requests after a reconnect: %q; want handshake, SetWatches, and one for each path", len(got), got)
 		}
@@ -240,7 +240,7 @@ func TestCloseEndsStreams(t *testing.T) {
 				streams = append(streams, w.c.Watch(bg, fmt.Sprintf("/a%d", i), k))
 			}
 		}
-		w.must(w.c.Close())
+		w.Must(w.c.Close())
 		for _, s := range streams {
 			if !errors.Is(s.Err(), coord.ErrClosed) {
 				t.Fatalf("a stream ended with %v", s.Err())
@@ -248,7 +248,7 @@ func TestCloseEndsStreams(t *testing.T) {
 		}
 		w.asked()
 		for i := range 100 {
-			w.create(fmt.Sprintf("/a%d", i), "")
+			w.Create(fmt.Sprintf("/a%d", i), "")
 		}
 		time.Sleep(time.Minute)
 		if got := w.asked(); len(got) > 0 || w.Watches() != 0 {
@@ -260,14 +260,14 @@ func TestCloseEndsStreams(t *testing.T) {
 // Memory does not grow with the changes that nobody reads.
 func TestUnreadChangesCostNoMemory(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/a", "")
+		w.Create("/a", "")
 		for range 100 {
 			w.c.Watch(bg, "/a", event.Data)
 		}
 		burst := func(n int) uint64 {
 			for range n {
-				_, err := w.other.Set("/a", make([]byte, 1000), -1)
-				w.must(err)
+				_, err := w.Op().Set("/a", make([]byte, 1000), -1)
+				w.Must(err)
 			}
 			synctest.Wait()
 			runtime.GC()

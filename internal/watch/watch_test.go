@@ -25,18 +25,18 @@ func TestWatchKinds(t *testing.T) {
 		want map[event.Kind]string
 	}{
 		{"missing at first", func(*world) {}, map[event.Kind]string{event.Presence: "nothing", event.Data: "nothing", event.Children: "nothing"}},
-		{"created", func(w *world) { w.create("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[]"}},
-		{"changed", func(w *world) { w.set("/a", "2") }, map[event.Kind]string{event.Data: "2"}},
-		{"changed to the same", func(w *world) { w.set("/a", "2") }, map[event.Kind]string{event.Data: "2"}},
-		{"child", func(w *world) { w.create("/a/y", "") }, map[event.Kind]string{event.Children: "[y]"}},
-		{"another child", func(w *world) { w.create("/a/x", "") }, map[event.Kind]string{event.Children: "[x y]"}},
-		{"child changed", func(w *world) { w.set("/a/x", "1") }, nil},
-		{"grandchild", func(w *world) { w.create("/a/x/z", "") }, nil},
-		{"children gone", func(w *world) { w.delete("/a/x/z"); w.delete("/a/x"); w.delete("/a/y") }, map[event.Kind]string{event.Children: "[]"}},
-		{"deleted", func(w *world) { w.delete("/a") }, map[event.Kind]string{event.Presence: "nothing", event.Data: "nothing", event.Children: "nothing"}},
-		{"created again (R32)", func(w *world) { w.create("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[]"}},
-		{"child of the new one", func(w *world) { w.create("/a/n", "") }, map[event.Kind]string{event.Children: "[n]"}},
-		{"unrelated", func(w *world) { w.create("/ab", ""); w.create("/b", "") }, nil},
+		{"created", func(w *world) { w.Create("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[]"}},
+		{"changed", func(w *world) { w.Set("/a", "2") }, map[event.Kind]string{event.Data: "2"}},
+		{"changed to the same", func(w *world) { w.Set("/a", "2") }, map[event.Kind]string{event.Data: "2"}},
+		{"child", func(w *world) { w.Create("/a/y", "") }, map[event.Kind]string{event.Children: "[y]"}},
+		{"another child", func(w *world) { w.Create("/a/x", "") }, map[event.Kind]string{event.Children: "[x y]"}},
+		{"child changed", func(w *world) { w.Set("/a/x", "1") }, nil},
+		{"grandchild", func(w *world) { w.Create("/a/x/z", "") }, nil},
+		{"children gone", func(w *world) { w.Delete("/a/x/z"); w.Delete("/a/x"); w.Delete("/a/y") }, map[event.Kind]string{event.Children: "[]"}},
+		{"deleted", func(w *world) { w.Delete("/a") }, map[event.Kind]string{event.Presence: "nothing", event.Data: "nothing", event.Children: "nothing"}},
+		{"created again (R32)", func(w *world) { w.Create("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[]"}},
+		{"child of the new one", func(w *world) { w.Create("/a/n", "") }, map[event.Kind]string{event.Children: "[n]"}},
+		{"unrelated", func(w *world) { w.Create("/ab", ""); w.Create("/b", "") }, nil},
 	}
 	for _, alone := range append([][]event.Kind{kinds}, kinds[:1], kinds[1:2], kinds[2:]) {
 		t.Run(fmt.Sprint(alone), func(t *testing.T) {
@@ -75,18 +75,18 @@ func TestWatchAcrossReconnects(t *testing.T) {
 			want map[event.Kind]string
 		}{
 			{"nothing", func(*world) {}, map[event.Kind]string{event.Presence: "there", event.Data: "0", event.Children: "[x]"}},
-			{"changed", func(w *world) { w.set("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[x]"}},
-			{"made anew, same version", func(w *world) { w.delete("/a/x"); w.delete("/a"); w.create("/a", "9") },
+			{"changed", func(w *world) { w.Set("/a", "1") }, map[event.Kind]string{event.Presence: "there", event.Data: "1", event.Children: "[x]"}},
+			{"made anew, same version", func(w *world) { w.Delete("/a/x"); w.Delete("/a"); w.Create("/a", "9") },
 				map[event.Kind]string{event.Presence: "there", event.Data: "9", event.Children: "[]"}},
-			{"deleted", func(w *world) { w.delete("/a/x"); w.delete("/a") },
+			{"deleted", func(w *world) { w.Delete("/a/x"); w.Delete("/a") },
 				map[event.Kind]string{event.Presence: "nothing", event.Data: "nothing", event.Children: "nothing"}},
-			{"child for child", func(w *world) { w.delete("/a/x"); w.create("/a/y", "") },
+			{"child for child", func(w *world) { w.Delete("/a/x"); w.Create("/a/y", "") },
 				map[event.Kind]string{event.Presence: "there", event.Data: "0", event.Children: "[y]"}},
 		} {
 			t.Run(fmt.Sprintf("%s, in another session: %v", tt.name, anew), func(t *testing.T) {
 				bubble(t, func(w *world) {
-					w.create("/a", "0")
-					w.create("/a/x", "")
+					w.Create("/a", "0")
+					w.Create("/a/x", "")
 					streams := map[event.Kind]*event.Stream[event.Snapshot]{}
 					for _, k := range kinds {
 						streams[k] = w.c.Watch(bg, "/a", k)
@@ -98,17 +98,17 @@ func TestWatchAcrossReconnects(t *testing.T) {
 					}
 					tt.do(w)
 					if anew {
-						w.await(coord.Expired)
+						w.Await(w.c, coord.Expired)
 					}
 					heal()
-					w.await(coord.Connected)
+					w.Await(w.c, coord.Connected)
 					for _, k := range kinds {
 						w.expect(streams[k], k, tt.want[k])
 						w.quiet(streams[k])
 					}
 					if tt.want[event.Presence] == "there" { // and it goes on
-						w.set("/a", "2")
-						w.create("/a/z", "")
+						w.Set("/a", "2")
+						w.Create("/a/z", "")
 						w.expect(streams[event.Data], event.Data, "2")
 						synctest.Wait()
 						if snap := <-streams[event.Children].Updates(); !strings.Contains(say(event.Children, snap), "z]") {
@@ -116,7 +116,7 @@ func TestWatchAcrossReconnects(t *testing.T) {
 						}
 						return
 					}
-					w.create("/a", "3")
+					w.Create("/a", "3")
 					w.expect(streams[event.Data], event.Data, "3")
 				})
 			})
@@ -134,29 +134,29 @@ func TestFollow(t *testing.T) {
 		if n := w.Watches(); n != 0 {
 			t.Errorf("%d watches left for a znode that is not there", n)
 		}
-		w.create("/a", "1")
+		w.Create("/a", "1")
 		s = w.c.Follow(bg, "/a")
 		w.expect(s, event.Data, "1")
-		w.set("/a", "2")
+		w.Set("/a", "2")
 		w.expect(s, event.Data, "2")
 		w.asked()
-		w.delete("/a")
+		w.Delete("/a")
 		w.expect(s, event.Data, "nothing")
 		if got := w.asked(); len(got) > 0 || w.Watches() != 0 {
 			t.Errorf("after the deletion %q was asked, and there are %d watches", got, w.Watches())
 		}
-		w.create("/a", "3")
+		w.Create("/a", "3")
 		w.quiet(s)
 
 		// Gone while the line is down.
-		w.create("/b", "1")
+		w.Create("/b", "1")
 		s = w.c.Follow(bg, "/b")
 		w.expect(s, event.Data, "1")
 		heal := w.line.Cut()
 		w.expect(s, event.Data, "1?")
-		w.delete("/b")
+		w.Delete("/b")
 		heal()
-		w.await(coord.Connected)
+		w.Await(w.c, coord.Connected)
 		w.expect(s, event.Data, "nothing")
 		if w.Watches() != 0 {
 			t.Errorf("%d watches are left", w.Watches())
@@ -167,7 +167,7 @@ func TestFollow(t *testing.T) {
 // A burst ends on the last value, for those who read and for those who do not.
 func TestWatchEndsOnTheLastOfABurst(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/a", "")
+		w.Create("/a", "")
 		lazy, keen := w.c.Watch(bg, "/a", event.Data), w.c.Watch(bg, "/a", event.Data)
 		last := int32(-1)
 		done := make(chan struct{})
@@ -183,7 +183,7 @@ func TestWatchEndsOnTheLastOfABurst(t *testing.T) {
 			}
 		}()
 		for i := range 10000 {
-			w.set("/a", fmt.Sprint(i))
+			w.Set("/a", fmt.Sprint(i))
 		}
 		<-done
 		w.expect(lazy, event.Data, "9999")
@@ -195,8 +195,8 @@ func TestWatchEndsOnTheLastOfABurst(t *testing.T) {
 // there may be asked by anybody.
 func TestWatchWithoutPermission(t *testing.T) {
 	bubble(t, func(w *world) {
-		_, err := w.other.Create("/secret", []byte("x"), 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
-		w.must(err)
+		_, err := w.Op().Create("/secret", []byte("x"), 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
+		w.Must(err)
 		for i, s := range []*event.Stream[event.Snapshot]{
 			w.c.Watch(bg, "/secret", event.Data), w.c.Watch(bg, "/secret", event.Children), w.c.Follow(bg, "/secret"),
 		} {
@@ -224,7 +224,7 @@ func TestWatchWithoutPermission(t *testing.T) {
 // when it is up; and streams end with their ctx meanwhile, with its cause.
 func TestWatchBegunWhileDown(t *testing.T) {
 	bubble(t, func(w *world) {
-		w.create("/a", "1")
+		w.Create("/a", "1")
 		heal := w.line.Stall(coordtest.Both)
 		cause := errors.New("lost interest")
 		ctx, cancel := context.WithCancelCause(bg)
@@ -237,7 +237,7 @@ func TestWatchBegunWhileDown(t *testing.T) {
 			t.Errorf("ended with %v", short.Err())
 		}
 		heal()
-		w.await(coord.Connected)
+		w.Await(w.c, coord.Connected)
 		w.expect(s, event.Data, "1")
 		w.quiet(short)
 	})

@@ -22,8 +22,8 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// seek is a recipe that asks the server for nothing but a proof: it is held when
-// granted is closed and the session proven, until it is released.
+// seek is a recipe that asks the server for nothing but a renewal: it is held when
+// granted is closed and the lease fresh, until it is released.
 func seek(c *coord.Client, granted <-chan struct{}) *coord.Hold {
 	return coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error {
 		s := c.Session()
@@ -101,9 +101,9 @@ func (o *orphan) passed(d coordtest.Direction, op string) []time.Time {
 	return at
 }
 
-// proven returns when the newest request was written of those whose answers have
+// renewed returns when the newest request was written of those whose answers have
 // passed the leader and reached the client.
-func (o *orphan) proven() time.Time {
+func (o *orphan) renewed() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var newest time.Time
@@ -122,7 +122,7 @@ func (o *orphan) proven() time.Time {
 	return newest
 }
 
-// A server without a leader answers heartbeats and reads for a while, and proves
+// A server without a leader answers heartbeats and reads for a while, and renews
 // nothing. While something is held it is left for another at T/3.
 func TestServerWithoutLeaderIsLeft(t *testing.T) {
 	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second, 40 * time.Second} {
@@ -152,7 +152,7 @@ func TestServerWithoutLeaderIsLeft(t *testing.T) {
 				if len(moved) != 1 {
 					t.Fatalf("T=%v, phase %d: %d connections to the other server", timeout, i, len(moved))
 				}
-				if age := moved[0].Sub(o.proven()); age < timeout/3-time.Microsecond || age > timeout/3+timeout/100 {
+				if age := moved[0].Sub(o.renewed()); age < timeout/3-time.Microsecond || age > timeout/3+timeout/100 {
 					t.Errorf("T=%v, phase %d: left %v after the last word from the leader", timeout, i, age)
 				}
 				if n := len(o.passed(coordtest.ToClient, "exists")); n < 10 {
@@ -183,7 +183,7 @@ func TestNoLeaderAnywhere(t *testing.T) {
 				o.lose()
 				lost := time.Now()
 				<-h.Lost()
-				age, lease := time.Since(o.proven()), timeout*64/100
+				age, lease := time.Since(o.renewed()), timeout*64/100
 				if age > lease || age < lease-timeout/100 {
 					t.Errorf("T=%v, phase %d: lost %v after the last word from the leader, want %v", timeout, i, age, lease)
 				}
@@ -199,8 +199,8 @@ func TestNoLeaderAnywhere(t *testing.T) {
 }
 
 // Without a hold nothing depends on the leader, and nothing is asked of it: the
-// session lives on heartbeats, also with a server that has no leader.
-func TestIdleSessionIsNotProven(t *testing.T) {
+// session lives on heartbeats, even with a server that has no leader.
+func TestIdleSessionIsNotRenewed(t *testing.T) {
 	bubble(t, func(w *world) {
 		const timeout = 6 * time.Second
 		l := w.line()
@@ -226,10 +226,10 @@ func TestIdleSessionIsNotProven(t *testing.T) {
 }
 
 // While something is sought, and nothing held, syncs are no more than T/6 apart.
-// While anything is held, proofs are, and no less either: one for the session,
+// While anything is held, renewals are, and no less either: one for the session,
 // however much is held in it, and none while other transactions do. With the last
 // of it they stop.
-func TestProofsWhileHeld(t *testing.T) {
+func TestRenewalsWhileHeld(t *testing.T) {
 	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second} {
 		bubble(t, func(w *world) {
 			l := w.line()
@@ -311,8 +311,8 @@ func TestProofsWhileHeld(t *testing.T) {
 	}
 }
 
-// In a session that has long been idle, and whose proof is old, something can be
-// acquired: what is old ends nothing.
+// In a session that has long been idle, so that its lease has run out, something can
+// be acquired: what is old ends nothing.
 func TestAcquireAfterIdleness(t *testing.T) {
 	bubble(t, func(w *world) {
 		const timeout = 6 * time.Second
@@ -336,7 +336,7 @@ func TestAcquireAfterIdleness(t *testing.T) {
 			granted := make(chan struct{})
 			time.Sleep(10 * timeout)
 			h = seek(c, granted)
-			time.Sleep(timeout) // it is proven meanwhile
+			time.Sleep(timeout) // it is renewed meanwhile
 			close(granted)
 			must(t, h.Wait())
 			must(t, h.Release(bg))
@@ -347,10 +347,10 @@ func TestAcquireAfterIdleness(t *testing.T) {
 	})
 }
 
-// A recipe that asks for nothing, not even a proof, in a session in which no
+// A recipe that asks for nothing, not even a renewal, in a session in which no
 // transaction has been carried out for too long, is granted nothing, though
 // heartbeats are answered. Nothing else comes of it.
-func TestNoGrantWithoutProof(t *testing.T) {
+func TestNoGrantWithoutRenewal(t *testing.T) {
 	bubble(t, func(w *world) {
 		const timeout = 10 * time.Second
 		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
@@ -409,10 +409,10 @@ func TestSessionWords(t *testing.T) {
 					var inject atomic.Int32
 					c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 						conn, err := l.Dial(ctx, network, addr)
-						return &wrapped{Conn: conn, read: func(body []byte) []byte {
+						return &harness.Tap{Conn: conn, Reply: func(body []byte) []byte {
 							if jute.NewDecoder(body).ReplyHeader().Xid >= 0 {
 								if code := jute.Code(inject.Swap(0)); code != jute.OK {
-									return refuse(body, code)
+									return harness.Refuse(body, code)
 								}
 							}
 							return body

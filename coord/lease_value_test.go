@@ -162,8 +162,8 @@ func TestBacklog(t *testing.T) {
 	want("a large one", 0, backlog{any: true, large: true})
 }
 
-// The answer to a Multi whose ops were refused because the session has expired is no
-// proof that it lives; another refusal of a Multi is.
+// The answer to a Multi whose ops were refused because the session has expired renews
+// no lease; another refusal of a Multi does.
 func TestExpiredWithin(t *testing.T) {
 	const expired = jute.CodeSessionExpired
 	for _, x := range []struct {

@@ -16,7 +16,7 @@ import (
 
 // A refusal that a server may give by itself moves no lease; one by which the
 // ensemble refuses a whole transaction does.
-func TestRefusalsProveNothing(t *testing.T) {
+func TestRefusalsRenewNothing(t *testing.T) {
 	bubble(t, func(w *world) {
 		const timeout = 6 * time.Second
 		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
@@ -25,7 +25,7 @@ func TestRefusalsProveNothing(t *testing.T) {
 		must(t, err)
 		h := take(c, "/lock", nil)
 		must(t, h.Wait())
-		time.Sleep(timeout/6 + timeout/24) // behind a proof, and before the next
+		time.Sleep(timeout/6 + timeout/24) // behind a renewal, and before the next
 		until := h.Until()
 		if _, err := conn.Set("/closed", nil, -1); !errors.Is(err, zk.ErrNoAuth) {
 			t.Errorf("set: %v", err)
@@ -46,9 +46,9 @@ func TestRefusalsProveNothing(t *testing.T) {
 	})
 }
 
-// A contender that has waited for so long that nothing proves its session any more
-// has it proven before it is granted.
-func TestProveBeforeGrant(t *testing.T) {
+// A contender that has waited for so long that the lease is no longer fresh renews it
+// before it is granted.
+func TestRenewBeforeGrant(t *testing.T) {
 	bubble(t, func(w *world) {
 		const timeout = 6 * time.Second
 		l := w.line()
@@ -56,13 +56,13 @@ func TestProveBeforeGrant(t *testing.T) {
 		s := c.Session()
 		time.Sleep(3 * timeout)
 		if s.Renewed() {
-			t.Error("proven without a transaction")
+			t.Error("renewed without a transaction")
 		}
 		r := harness.RecordLink(l)
 		must(t, s.Renew(bg, "/none"))
 		must(t, s.Renew(bg, "/none")) // which it is
 		if got := r.Requests(); !slices.Equal(got, []string{"check /none"}) || !s.Renewed() {
-			t.Errorf("proven %v, by %q", s.Renewed(), got)
+			t.Errorf("renewed %v, by %q", s.Renewed(), got)
 		}
 		// The ctx bounds it, and so does the session.
 		time.Sleep(3 * timeout)
@@ -70,10 +70,10 @@ func TestProveBeforeGrant(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(bg, time.Second, errors.New("enough"))
 		defer cancel()
 		if err := s.Renew(ctx, "/none"); err == nil || err.Error() != "enough" {
-			t.Errorf("Prove = %v, want ctx's cause", err)
+			t.Errorf("Renew = %v, want ctx's cause", err)
 		}
 		if err := s.Renew(bg, "/none"); !errors.Is(err, coord.ErrExpired) {
-			t.Errorf("Prove = %v, want ErrExpired", err)
+			t.Errorf("Renew = %v, want ErrExpired", err)
 		}
 		heal()
 	})
