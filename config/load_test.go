@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -71,9 +70,9 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	next(long / 5)
-	early := heap()
+	early := w.Heap()
 	next(long)
-	late := heap()
+	late := w.Heap()
 	spent := time.Since(began)
 	last := record{n, pad}
 	deadline := time.After(10 * time.Second)
@@ -104,12 +103,4 @@ func TestLoad(t *testing.T) {
 			}
 		}
 	}
-}
-
-// heap returns how many bytes are in use.
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -40,7 +40,7 @@ func (f *follower[T]) update(snap event.Snapshot) bool {
 		if v, err := f.codec.decode(bytes.Clone(snap.Data)); err != nil {
 			f.fail(err)
 		} else {
-			f.now = updateOf(v, coord.Stat(snap.Stat))
+			f.now = updateOf(v, snap.Stat)
 			f.now.Suspended = snap.Suspended
 		}
 	}

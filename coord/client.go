@@ -131,6 +131,7 @@ func (c *Client) close(closeSession bool) {
 	c.loop.Close(ErrClosed) // it would ask, in vain and without a pause
 	c.tasks.Wait()
 	s.shutdown(closeSession)
+	c.loop.Wait() // reads end with the connection
 	c.sessions.Wait()
 	c.report.close()
 	close(c.closed)

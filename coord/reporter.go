@@ -40,7 +40,12 @@ func newReporter(ctx context.Context, opts *Options) *reporter {
 	if opts.Trace != nil {
 		r.trace = *opts.Trace
 	}
-	go r.run()
+	if r.active {
+		go r.run()
+	} else {
+		r.closed = true
+		close(r.done)
+	}
 	return r
 }
 

@@ -22,8 +22,9 @@ import (
 // an Acquire, and is never canceled. A session is no operation: there the values are
 // those of the context given to [Dial].
 //
-// What has a Begin has one End, and what has no Begin has none. All ends have been
-// reported when Close returns.
+// What has a Begin has one End, and what has no Begin has none. So a gauge that one
+// raises and the other lowers is exact, and it is zero when Close has returned. What is
+// asked for after Close is not reported.
 type Trace struct {
 	// DialFailed is called when a server could not be reached or gave no session.
 	DialFailed func(context.Context, SessionInfo)
@@ -105,9 +106,9 @@ type RequestInfo struct {
 // connect; for SuspendEnd, the time without a connection; for Expired, the life of the
 // session. For SuspendBegin both are the moment itself.
 type SessionInfo struct {
-	ID         int64         // in hex in logs, ZooKeeper's own among them; zero if there is no session yet
-	Server     string        // the one dialed or, when the connection or the session ends, the last one
-	Timeout    time.Duration // for which the ensemble keeps the session without hearing from the client
+	ID         int64         // which ZooKeeper's logs have in hex; zero if there is no session yet
+	Server     string        // the one dialed; when the connection or the session ends, the last one
+	Timeout    time.Duration // how long the ensemble keeps the session without hearing from the client
 	Begin, End time.Time
 	Err        error // what went wrong; nil if nothing did
 }

@@ -99,7 +99,7 @@ func TestTraceOfRequests(t *testing.T) {
 			"sync /a",
 			"delete /a: coord: znode has children",
 			"multi /a/b",
-			"watch ",
+			"watch /a/b",
 			"renew /a/b",
 		}
 		if out := r.Requests(); !slices.Equal(got, want) || len(out) != len(got) {

@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -44,18 +45,36 @@ func (c *Client) Bundle() *watch.Set { return c.loop.NewSet(c.FullPath) }
 // source is where the loop reads. It implements [watch.Source].
 type source struct{ c *Client }
 
-func (s source) Request(f func(watch.Conn) error) error {
+// Read implements [watch.Source].
+func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	session := s.c.Session()
 	err := session.catchUp(s.c.ctx)
+	var answer *watch.Answer
 	if err == nil {
-		_, err = call(s.c.ctx, session, purpose{op: "watch"}, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, f(conn) })
+		answer, err = session.carryOut(r)
 	}
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
 		// within microseconds would not help.
 		_ = session.pause(s.c.ctx, 5*time.Millisecond)
 	}
-	return err
+	return answer, err
+}
+
+// carryOut makes r with the connection of s. Unlike [exchange] it needs no goroutine,
+// because nobody waits for it: when s is over it returns only when the connection
+// has been closed.
+func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
+	report := s.c.report.request(s.c.ctx, purpose{"watch", s.c.relative(r.Path())})
+	if err := s.admit(s.c.ctx); err != nil {
+		report.ended(err)
+		return nil, err
+	}
+	report.sent(s)
+	answer, err := r.Do(s.conn)
+	report.ended(translate(err))
+	s.dismiss(err)
+	return answer, cmp.Or(s.Err(), translate(err))
 }
 
 // catchUp makes reads in s at least as new as those of earlier sessions. Within a

@@ -17,10 +17,6 @@
 //   - It never goes back in one session, and no value comes twice running.
 package event
 
-import (
-	"github.com/go-zookeeper/zk"
-)
-
 // A Kind says what of a znode a stream follows. The zero Kind is none.
 type Kind uint8
 
@@ -54,5 +50,5 @@ type Snapshot struct {
 	// Stat is the znode's bookkeeping, zero unless Exists. A stream of kind
 	// Presence does not follow it: there it is as of when the znode was last
 	// seen to appear.
-	zk.Stat
+	Stat
 }

@@ -20,7 +20,7 @@ func TestCancelAtOnce(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(term)
 		g := members.New(c, dir)
-		w.must(w.join(c, "first", "").Release(bg)) // so that there is the directory
+		w.Must(w.join(c, "first", "").Release(bg)) // so that there is the directory
 		for n := range rounds {
 			ctx, cancel := context.WithCancel(bg)
 			h := g.Join(ctx, members.Member{ID: "self"})
@@ -36,9 +36,9 @@ func TestCancelAtOnce(t *testing.T) {
 			}()
 			if n%2 == 0 {
 				_ = h.Wait()
-				w.must(h.Release(bg))
+				w.Must(h.Release(bg))
 			}
-			w.wait("done", h.Done())
+			w.Wait("done", h.Done())
 			cancel()
 			if err := h.Err(); !errors.Is(err, coord.ErrReleased) && !errors.Is(err, context.Canceled) {
 				w.Fatalf("round %d ended with %v", n, err)

@@ -43,7 +43,7 @@ func TestFirstViewInTurmoil(t *testing.T) {
 			if since := time.Since(began); since > time.Second {
 				w.Fatalf("no view after %v", since)
 			}
-			w.must(w.op().Delete(dir+"/"+id(n), -1))
+			w.Must(w.Op().Delete(dir+"/"+id(n), -1))
 			w.create(dir+"/"+id(many+n), "", zk.FlagEphemeral, world)
 		}
 	})
@@ -68,8 +68,8 @@ func TestUnreadableChildren(t *testing.T) {
 			w.Errorf("%d readings for %d listings with %d children", got, 100, many)
 		}
 
-		_, err := w.op().SetACL(dir+"/"+id(7), world, -1)
-		w.must(err)
+		_, err := w.Op().SetACL(dir+"/"+id(7), world, -1)
+		w.Must(err)
 		time.Sleep(time.Minute)
 		w.comeAndGo(r, 1)
 		w.sees(r, id(7)+"= !")
@@ -98,7 +98,7 @@ func (w *place) comeAndGo(r *record, times int) {
 		if _, there := v.Member("new"); !there {
 			w.Errorf("who has come is not seen: %q", say(v))
 		}
-		w.must(w.op().Delete(dir+"/new", -1))
+		w.Must(w.Op().Delete(dir+"/new", -1))
 		time.Sleep(time.Second)
 	}
 }

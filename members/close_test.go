@@ -47,37 +47,37 @@ func TestCloseEndsAll(t *testing.T) {
 					runtime.Gosched()
 				}
 				begin(1)
-				w.must(c.Close())
+				w.Must(c.Close())
 				begin(2)
 				for i, h := range holds {
-					w.wait("done", h.Done())
+					w.Wait("done", h.Done())
 					op := "join"
 					select {
 					case <-h.Lost(): // it was held
 						op = "lost"
 					default:
 					}
-					w.wants(h.Err(), coord.ErrClosed, op, fmt.Sprint(dir, "/self", i))
+					w.WantsOp(h.Err(), op, fmt.Sprint(dir, "/self", i), coord.ErrClosed)
 				}
 				for _, m := range kept {
-					w.wait("done", m.Done())
+					w.Wait("done", m.Done())
 					if !errors.Is(m.Err(), coord.ErrClosed) {
 						w.Errorf("Keep ended with %v", m.Err())
 					}
-					w.must(m.Leave(bg))
+					w.Must(m.Leave(bg))
 					if err := m.Update(bg, nil); !errors.Is(err, coord.ErrClosed) {
 						w.Errorf("Update: %v", err)
 					}
 				}
 				for _, s := range views {
-					w.wait("end", s.Done())
-					w.wants(s.Err(), coord.ErrClosed, "watch", dir)
+					w.Wait("end", s.Done())
+					w.WantsOp(s.Err(), "watch", dir, coord.ErrClosed)
 				}
 				for i, s := range presences {
-					w.wait("end", s.Done())
-					w.wants(s.Err(), coord.ErrClosed, "follow", dir+"/"+id(i))
+					w.Wait("end", s.Done())
+					w.WantsOp(s.Err(), "follow", dir+"/"+id(i), coord.ErrClosed)
 				}
-				w.wants(<-awaited, coord.ErrClosed, "await", dir+"/nobody")
+				w.WantsOp(<-awaited, "await", dir+"/nobody", coord.ErrClosed)
 			})
 		})
 	}

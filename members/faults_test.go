@@ -62,7 +62,7 @@ var plots = []struct {
 	{"joins and releases", func(w *place, c exposed) []handle {
 		h := members.New(c.Client, dir).Join(bg, members.Member{ID: "self", Data: []byte("1")})
 		_ = h.Wait()
-		w.must(h.Release(soon()))
+		w.Must(h.Release(soon()))
 		return []handle{h}
 	}},
 	{"joins and cancels at once", func(w *place, c exposed) []handle {
@@ -71,38 +71,38 @@ var plots = []struct {
 		time.Sleep(time.Microsecond) // of the bubble: the first request is under way
 		cancel()
 		_ = h.Wait()
-		w.must(h.Release(soon()))
+		w.Must(h.Release(soon()))
 		return []handle{h}
 	}},
 	{"joins, an operator deletes the guard, and it releases", func(w *place, c exposed) []handle {
 		h := members.New(c.Client, dir).Join(bg, members.Member{ID: "self"})
 		if h.Wait() == nil {
-			_ = w.op().Delete(harness.Guard(h).Path, -1)
+			_ = w.Op().Delete(harness.Guard(h).Path, -1)
 			w.refuses(h)
 		}
-		w.must(h.Release(soon()))
+		w.Must(h.Release(soon()))
 		return []handle{h}
 	}},
 	{"joins when an operator has handed the ID on, and is deleted itself", func(w *place, c exposed) []handle {
 		other := w.client(long)
 		former := w.join(other, "self", "")
 		heal, released := w.releasing(other, former)
-		w.must(w.op().Delete(dir+"/self", -1))
+		w.Must(w.Op().Delete(dir+"/self", -1))
 		h := members.New(c.Client, dir).Join(bg, members.Member{ID: "self"})
 		if h.Wait() == nil {
 			w.refuses(former)
-			_ = w.op().Delete(dir+"/self", -1)
+			_ = w.Op().Delete(dir+"/self", -1)
 		}
-		w.wait("end", h.Done())
+		w.Wait("end", h.Done())
 		heal()
-		w.must(<-released)
+		w.Must(<-released)
 		return []handle{h}
 	}},
 	{"keeps, updates, and leaves", func(w *place, c exposed) []handle {
 		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
 		for i := range 3 {
-			w.must(m.Update(soon(), fmt.Append(nil, "updated ", i)))
+			w.Must(m.Update(soon(), fmt.Append(nil, "updated ", i)))
 			if got := w.truth(); got != fmt.Sprint("self=updated ", i, " still=") {
 				// It may have gone since with its session, and is then on its way back.
 				time.Sleep(4 * term)
@@ -111,18 +111,18 @@ var plots = []struct {
 				}
 			}
 		}
-		w.must(m.Leave(soon()))
+		w.Must(m.Leave(soon()))
 		return []handle{m}
 	}},
 	{"keeps, and an operator deletes the znode", func(w *place, c exposed) []handle {
 		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
-		_ = w.op().Delete(dir+"/self", -1)
+		_ = w.Op().Delete(dir+"/self", -1)
 		c.rest(6 * term)
 		if got := w.truth(); got != "self=1 still=" {
 			w.Errorf("not back: %s", got)
 		}
-		w.must(m.Leave(soon()))
+		w.Must(m.Leave(soon()))
 		return []handle{m}
 	}},
 	{"keeps through an expiry", func(w *place, c exposed) []handle {
@@ -133,7 +133,7 @@ var plots = []struct {
 		if got := w.truth(); got != "self=1 still=" {
 			w.Errorf("not back: %s", got)
 		}
-		w.must(m.Leave(soon()))
+		w.Must(m.Leave(soon()))
 		return []handle{m}
 	}},
 	{"takes over from its former session", func(w *place, c exposed) []handle {
@@ -141,7 +141,7 @@ var plots = []struct {
 		first := g.Join(bg, members.Member{ID: "self", Data: []byte("1")})
 		_ = first.Wait()
 		heal := c.client.Link.Stall(coordtest.Both)
-		w.wait("end of the first", first.Done())
+		w.Wait("end of the first", first.Done())
 		heal()
 		second := g.Join(soon(), members.Member{ID: "self", Data: []byte("2")})
 		if err := second.Wait(); err != nil && !errors.Is(err, coord.ErrExpired) {
@@ -153,7 +153,7 @@ var plots = []struct {
 		if second.Err() == nil && got != "self=2 still=" {
 			w.Errorf("vanished: %s", got)
 		}
-		w.must(second.Release(soon()))
+		w.Must(second.Release(soon()))
 		return []handle{first, second}
 	}},
 	{"watches while others come, change, and go", func(w *place, c exposed) []handle {
@@ -165,8 +165,8 @@ var plots = []struct {
 		presences := g.Follow(ctx, "a")
 		a, b := w.keep(other, "a", "1"), w.keep(other, "b", "1")
 		time.Sleep(time.Millisecond)
-		w.must(a.Update(bg, []byte("2")))
-		w.must(b.Leave(bg))
+		w.Must(a.Update(bg, []byte("2")))
+		w.Must(b.Leave(bg))
 		c.rest(5 * term)
 		if v, _ := views.Latest(); say(v) != "a=2 still=" {
 			w.Errorf("sees %q, want %q", say(v), w.truth())
@@ -174,7 +174,7 @@ var plots = []struct {
 		if s, _ := presences.Latest(); !s.Present || s.Suspended || string(s.Data) != "2" {
 			w.Errorf("follows %+v", s)
 		}
-		w.must(a.Leave(bg))
+		w.Must(a.Leave(bg))
 		return nil
 	}},
 	{"leaves while it is cut off", func(w *place, c exposed) []handle {
@@ -187,7 +187,7 @@ var plots = []struct {
 			w.Errorf("Leave: %v", err)
 		}
 		heal()
-		w.must(m.Leave(soon()))
+		w.Must(m.Leave(soon()))
 		return []handle{m}
 	}},
 }

@@ -19,7 +19,7 @@ func TestFindGivenUp(t *testing.T) {
 		c := w.client(term)
 		g := members.New(c, dir)
 		m, ok, err := g.Find(bg, "a")
-		if w.must(err); !ok || string(m.Data) != "1" {
+		if w.Must(err); !ok || string(m.Data) != "1" {
 			t.Errorf("found %+v, %v", m, ok)
 		}
 		if _, ok, err = g.Find(bg, "b"); ok || err != nil {
@@ -36,7 +36,7 @@ func TestFindGivenUp(t *testing.T) {
 		})
 		for range 2 { // while an answer is due, and with a ctx that is over
 			_, ok, err = g.Find(ctx, "a")
-			w.wants(err, cause, "find", dir+"/a")
+			w.WantsOp(err, "find", dir+"/a", cause)
 			if ok {
 				t.Error("found")
 			}

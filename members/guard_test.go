@@ -31,7 +31,7 @@ func (w *place) guards() []string {
 
 // passes makes a write under h's guard.
 func (w *place) passes(h *coord.Hold) error {
-	_, err := w.op().Multi(harness.Guard(h), &zk.SetDataRequest{Path: "/", Version: -1})
+	_, err := w.Op().Multi(harness.Guard(h), &zk.SetDataRequest{Path: "/", Version: -1})
 	return err
 }
 
@@ -76,7 +76,7 @@ func (w *place) count(c *coord.Client) (asked func() []string) {
 func TestGuardCosts(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(long)
-		w.must(w.join(c, "first", "").Release(bg)) // so that the group's directories are there
+		w.Must(w.join(c, "first", "").Release(bg)) // so that the group's directories are there
 		asked := w.count(c)
 		wants := func(want ...string) {
 			w.Helper()
@@ -88,7 +88,7 @@ func TestGuardCosts(t *testing.T) {
 			h := w.join(c, id(n), "")
 			wants("multi", "createContainer", "multi", "getData")
 			if n%100 == 0 {
-				w.must(h.Release(bg))
+				w.Must(h.Release(bg))
 				wants("multi")
 				w.join(c, id(n), "")
 				wants("multi", "getData")
@@ -106,16 +106,16 @@ func TestGuardIsNoMember(t *testing.T) {
 		h := w.join(c, "joined", "1")
 		m := w.keep(c, "kept", "2")
 		w.sees(r, "joined=1 kept=2")
-		names, _, err := w.op().Children(dir)
+		names, _, err := w.Op().Children(dir)
 		slices.Sort(names)
-		if w.must(err); !slices.Equal(names, []string{"joined", "kept"}) {
+		if w.Must(err); !slices.Equal(names, []string{"joined", "kept"}) {
 			w.Errorf("in the directory: %q", names)
 		}
 		if got := w.guards(); len(got) != 1 || got[0] != harness.Guard(h).Path {
 			w.Errorf("guards: %q, want %q", got, harness.Guard(h).Path)
 		}
-		w.must(m.Leave(bg))
-		w.must(h.Release(bg))
+		w.Must(m.Leave(bg))
+		w.Must(h.Release(bg))
 		if got := w.guards(); len(got) > 0 {
 			w.Errorf("left: %q", got)
 		}
@@ -130,17 +130,17 @@ func TestOperatorDeletes(t *testing.T) {
 		c, other := w.client(term), w.client(term)
 
 		h := w.join(c, "self", "")
-		w.must(w.op().Delete(harness.Guard(h).Path, -1))
+		w.Must(w.Op().Delete(harness.Guard(h).Path, -1))
 		w.refuses(h)
 		time.Sleep(time.Minute)
-		w.must(h.Err()) // it is a member as before
-		w.must(h.Release(bg))
+		w.Must(h.Err()) // it is a member as before
+		w.Must(h.Release(bg))
 
 		h = w.join(c, "self", "")
-		w.must(w.op().Delete(harness.Guard(h).Path, -1))
+		w.Must(w.Op().Delete(harness.Guard(h).Path, -1))
 		w.Fake.Reap() // the directory, too
 		w.refuses(h)
-		w.must(h.Release(bg))
+		w.Must(h.Release(bg))
 		if got := w.truth(); got != "" {
 			w.Errorf("left: %s", got)
 		}
@@ -148,9 +148,9 @@ func TestOperatorDeletes(t *testing.T) {
 		h = w.join(c, "self", "")
 		synctest.Wait() // it follows its znode
 		asked := w.count(c)
-		w.must(w.op().Delete(dir+"/self", -1))
-		w.wait("end", h.Done())
-		w.wants(h.Err(), coord.ErrDeleted, "lost", dir+"/self")
+		w.Must(w.Op().Delete(dir+"/self", -1))
+		w.Wait("end", h.Done())
+		w.WantsOp(h.Err(), "lost", dir+"/self", coord.ErrDeleted)
 		w.refuses(h)
 		if got := asked(); !slices.Equal(got, []string{"delete"}) {
 			w.Errorf("one who knows that it is out asks for %q", got)
@@ -158,19 +158,19 @@ func TestOperatorDeletes(t *testing.T) {
 
 		h = w.join(c, "self", "")
 		heal, released := w.releasing(c, h)
-		w.must(w.op().Delete(dir+"/self", -1))
-		w.must(w.op().Delete(harness.Guard(h).Path, -1))
+		w.Must(w.Op().Delete(dir+"/self", -1))
+		w.Must(w.Op().Delete(harness.Guard(h).Path, -1))
 		next := w.join(other, "self", "next")
 		heal()
-		w.must(<-released)
-		w.must(w.passes(next))
-		w.must(next.Err())
-		w.must(next.Release(bg))
+		w.Must(<-released)
+		w.Must(w.passes(next))
+		w.Must(next.Err())
+		w.Must(next.Release(bg))
 
 		h = w.join(c, "self", "")
-		_, err := w.op().Set(dir+"/self", []byte("operator"), -1)
-		w.must(err)
-		w.must(h.Release(bg))
+		_, err := w.Op().Set(dir+"/self", []byte("operator"), -1)
+		w.Must(err)
+		w.Must(h.Release(bg))
 		if got := fmt.Sprint(w.truth(), w.guards()); got != "[]" {
 			w.Errorf("left: %s", got)
 		}
@@ -189,7 +189,7 @@ func TestLateLeaving(t *testing.T) {
 					h := w.join(c, "self", "")
 					guard := harness.Guard(h)
 					heal, released := w.releasing(c, h)
-					w.must(w.op().Delete(dir+"/self", -1))
+					w.Must(w.Op().Delete(dir+"/self", -1))
 					frames := 0
 					w.Fake.LinkOf(other).OnFrame(func(f coordtest.Frame) coordtest.Action {
 						if f.N > 0 {
@@ -208,21 +208,21 @@ func TestLateLeaving(t *testing.T) {
 						leave = m.Leave
 					} else {
 						next := g.Join(bg, members.Member{ID: "self", Data: []byte("next")})
-						w.must(next.Wait())
-						w.must(w.passes(next))
+						w.Must(next.Wait())
+						w.Must(w.passes(next))
 						defer func() { w.open("loss", next.Lost()) }()
 						leave = next.Release
 					}
-					if _, err := w.op().Multi(guard); !errors.Is(err, zk.ErrNoNode) {
+					if _, err := w.Op().Multi(guard); !errors.Is(err, zk.ErrNoNode) {
 						w.Errorf("the former guard: %v", err)
 					}
 					heal()
-					w.must(<-released)
+					w.Must(<-released)
 					time.Sleep(time.Second) // of the bubble
 					if got := w.truth(); got != "self=next" {
 						w.Errorf("there is %q", got)
 					}
-					w.must(leave(bg))
+					w.Must(leave(bg))
 					if got := fmt.Sprint(w.truth(), w.guards()); got != "[]" {
 						w.Errorf("left: %s", got)
 					}

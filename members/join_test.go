@@ -26,19 +26,19 @@ func TestJoin(t *testing.T) {
 		data := []byte("1")
 		h := members.New(c, dir).Join(bg, members.Member{ID: "self", Data: data})
 		data[0] = 'X' // what was given is what counts
-		w.must(h.Wait())
+		w.Must(h.Wait())
 		w.sees(r, "self=1")
-		if _, stat, err := w.op().Exists(dir + "/self"); err != nil || stat.EphemeralOwner != c.Session().ID() || coord.Token(stat.Czxid) != h.Token() {
+		if _, stat, err := w.Op().Exists(dir + "/self"); err != nil || stat.EphemeralOwner != c.Session().ID() || coord.Token(stat.Czxid) != h.Token() {
 			w.Errorf("%+v, %v; token %v", stat, err, h.Token())
 		}
-		w.must(w.passes(h))
+		w.Must(w.passes(h))
 		time.Sleep(10 * time.Minute)
-		w.must(h.Err())
-		w.must(h.Release(bg))
-		w.wants(h.Err(), coord.ErrReleased, "release", dir+"/self")
+		w.Must(h.Err())
+		w.Must(h.Release(bg))
+		w.WantsOp(h.Err(), "release", dir+"/self", coord.ErrReleased)
 		w.open("loss", h.Lost())
 		w.sees(r, "")
-		w.must(h.Release(bg)) // and again
+		w.Must(h.Release(bg)) // and again
 	})
 }
 
@@ -51,35 +51,35 @@ func TestJoinEnds(t *testing.T) {
 		want error
 		then string // who is there after it
 	}{
-		{"an operator deletes the znode", func(w *place, _ *coord.Client) { w.must(w.op().Delete(dir+"/self", -1)) }, coord.ErrDeleted, ""},
+		{"an operator deletes the znode", func(w *place, _ *coord.Client) { w.Must(w.Op().Delete(dir+"/self", -1)) }, coord.ErrDeleted, ""},
 		{"an operator replaces the znode", func(w *place, _ *coord.Client) {
-			w.must(w.op().Delete(dir+"/self", -1))
+			w.Must(w.Op().Delete(dir+"/self", -1))
 			w.create(dir+"/self", "his", zk.FlagEphemeral, world)
 		}, coord.ErrDeleted, "self=his"},
 		{"in one transaction", func(w *place, _ *coord.Client) {
-			_, err := w.op().Multi(&zk.DeleteRequest{Path: dir + "/self", Version: -1},
+			_, err := w.Op().Multi(&zk.DeleteRequest{Path: dir + "/self", Version: -1},
 				&zk.CreateRequest{Path: dir + "/self", Data: []byte("his"), Acl: world, Flags: zk.FlagEphemeral})
-			w.must(err)
+			w.Must(err)
 		}, coord.ErrDeleted, "self=his"},
 		{"while the link is down", func(w *place, c *coord.Client) {
 			heal := w.Fake.Cut(c)
-			w.must(w.op().Delete(dir+"/self", -1))
+			w.Must(w.Op().Delete(dir+"/self", -1))
 			w.create(dir+"/self", "his", zk.FlagEphemeral, world)
 			heal()
 		}, coord.ErrDeleted, "self=his"},
 		{"the ensemble ends the session", func(w *place, c *coord.Client) { w.Fake.Expire(c.Session().ID()) }, coord.ErrExpired, ""},
 		{"nothing is heard", func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Fake.Stall(c, coordtest.Both)) }, coord.ErrExpired, ""},
-		{"the client is closed", func(w *place, c *coord.Client) { w.must(c.Close()) }, coord.ErrClosed, ""},
+		{"the client is closed", func(w *place, c *coord.Client) { w.Must(c.Close()) }, coord.ErrClosed, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(w *place) {
 				c := w.client(term)
 				h := w.join(c, "self", "1")
 				tt.do(w, c)
-				w.wait("loss", h.Lost())
-				w.wants(h.Err(), tt.want, "lost", dir+"/self")
-				w.wait("end", h.Done())
-				w.must(h.Release(bg))
+				w.Wait("loss", h.Lost())
+				w.WantsOp(h.Err(), "lost", dir+"/self", tt.want)
+				w.Wait("end", h.Done())
+				w.Must(h.Release(bg))
 				if tt.then != "" || tt.want == coord.ErrClosed {
 					time.Sleep(3 * term)
 					if got := w.truth(); got != tt.then {
@@ -89,11 +89,11 @@ func TestJoinEnds(t *testing.T) {
 				}
 				again := w.join(c, "self", "2") // at once, though the ensemble may keep the old one yet
 				time.Sleep(3 * term)
-				w.must(again.Err())
+				w.Must(again.Err())
 				if got := w.truth(); got != "self=2" {
 					w.Errorf("there is %q", got)
 				}
-				w.must(again.Release(bg))
+				w.Must(again.Release(bg))
 			})
 		})
 	}
@@ -106,15 +106,15 @@ func TestOperatorChangesTheData(t *testing.T) {
 		h, m := w.join(c, "held", "1"), w.keep(c, "kept", "1")
 		r := w.watch(c, nil)
 		for _, id := range []string{"held", "kept"} {
-			_, err := w.op().Set(dir+"/"+id, []byte("operator"), -1)
-			w.must(err)
+			_, err := w.Op().Set(dir+"/"+id, []byte("operator"), -1)
+			w.Must(err)
 		}
 		w.sees(r, "held=operator kept=operator")
-		w.must(h.Err())
-		w.must(m.Update(bg, []byte("2")))
+		w.Must(h.Err())
+		w.Must(m.Update(bg, []byte("2")))
 		w.sees(r, "held=operator kept=2")
-		w.must(h.Release(bg))
-		w.must(m.Leave(bg))
+		w.Must(h.Release(bg))
+		w.Must(m.Leave(bg))
 		w.sees(r, "")
 	})
 }
@@ -127,16 +127,16 @@ func TestLeavingSparesOthers(t *testing.T) {
 		h, m := w.join(c, "held", ""), w.keep(c, "kept", "")
 		heal := w.Fake.Stall(c, coordtest.Both)
 		for _, id := range []string{"held", "kept"} {
-			w.must(w.op().Delete(dir+"/"+id, -1))
+			w.Must(w.Op().Delete(dir+"/"+id, -1))
 			w.create(dir+"/"+id, "his", zk.FlagEphemeral, world)
 		}
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
-		w.wants(h.Release(ctx), context.DeadlineExceeded, "release", dir+"/held")
-		w.wants(m.Leave(ctx), context.DeadlineExceeded, "leave", dir+"/kept")
+		w.WantsOp(h.Release(ctx), "release", dir+"/held", context.DeadlineExceeded)
+		w.WantsOp(m.Leave(ctx), "leave", dir+"/kept", context.DeadlineExceeded)
 		heal()
-		w.must(h.Release(bg))
-		w.must(m.Leave(bg))
+		w.Must(h.Release(bg))
+		w.Must(m.Leave(bg))
 		time.Sleep(3 * term)
 		if got := w.truth(); got != "held=his kept=his" {
 			w.Errorf("there is %q", got)
@@ -155,11 +155,11 @@ func TestJoinCtx(t *testing.T) {
 		g := members.New(c, dir)
 		me := members.Member{ID: "self"}
 		h := g.Join(ended, me)
-		w.wait("end", h.Done())
-		w.wants(h.Err(), cause, "join", dir+"/self")
+		w.Wait("end", h.Done())
+		w.WantsOp(h.Err(), "join", dir+"/self", cause)
 		m := g.Keep(ended, me)
-		w.wait("end", m.Done())
-		w.wants(m.Err(), cause, "keep", dir+"/self")
+		w.Wait("end", m.Done())
+		w.WantsOp(m.Err(), "keep", dir+"/self", cause)
 
 		heal := w.Fake.Stall(c, coordtest.Both)
 		ctx, cancel := context.WithCancelCause(bg)
@@ -167,45 +167,45 @@ func TestJoinCtx(t *testing.T) {
 		time.Sleep(time.Second)
 		cancel(cause)
 		time.Sleep(time.Second)
-		w.wants(h.Err(), cause, "join", dir+"/self")
+		w.WantsOp(h.Err(), "join", dir+"/self", cause)
 		heal()
-		w.wait("end", h.Done())
-		w.wait("end", m.Done())
-		w.wants(m.Err(), cause, "keep", dir+"/other")
+		w.Wait("end", h.Done())
+		w.Wait("end", m.Done())
+		w.WantsOp(m.Err(), "keep", dir+"/other", cause)
 		if got := w.truth(); got != "" {
 			w.Errorf("left: %s", got)
 		}
 
 		ctx, cancel = context.WithCancelCause(bg)
 		h, m = g.Join(ctx, me), g.Keep(ctx, members.Member{ID: "other"})
-		w.must(h.Wait())
+		w.Must(h.Wait())
 		w.in(m)
 		cancel(cause)
 		time.Sleep(time.Minute)
-		w.must(h.Err())
-		w.must(m.Update(bg, []byte("on")))
+		w.Must(h.Err())
+		w.Must(m.Update(bg, []byte("on")))
 		if got := w.truth(); got != "other=on self=" {
 			w.Errorf("there is %q", got)
 		}
-		w.must(w.op().Delete(dir+"/other", -1)) // and that is the end, for out it is
-		w.wait("end", m.Done())
-		w.wants(m.Err(), cause, "keep", dir+"/other")
+		w.Must(w.Op().Delete(dir+"/other", -1)) // and that is the end, for out it is
+		w.Wait("end", m.Done())
+		w.WantsOp(m.Err(), "keep", dir+"/other", cause)
 		// R46: leaving with a ctx that has ended, and joining at once.
 		if err := h.Release(ended); err != nil {
-			w.wants(err, cause, "release", dir+"/self")
+			w.WantsOp(err, "release", dir+"/self", cause)
 		}
 		h = w.join(c, "self", "again")
-		w.must(h.Err())
+		w.Must(h.Err())
 		m = w.keep(c, "other", "")
 		if err := m.Leave(ended); err != nil {
-			w.wants(err, cause, "leave", dir+"/other")
+			w.WantsOp(err, "leave", dir+"/other", cause)
 		}
 		m = w.keep(c, "other", "again")
 		if got := w.truth(); got != "other=again self=again" {
 			w.Errorf("there is %q", got)
 		}
-		w.must(m.Leave(bg))
-		w.must(h.Release(bg))
+		w.Must(m.Leave(bg))
+		w.Must(h.Release(bg))
 	})
 }
 
@@ -238,12 +238,12 @@ func TestBadInput(t *testing.T) {
 				}
 			}
 			h := g.Join(bg, me)
-			w.wait("end", h.Done())
+			w.Wait("end", h.Done())
 			refused("join", h.Err())
 			m := g.Keep(bg, me)
-			w.wait("end", m.Done())
+			w.Wait("end", m.Done())
 			refused("keep", m.Err())
-			w.must(m.Leave(bg))
+			w.Must(m.Leave(bg))
 			if x.data != nil {
 				continue
 			}
@@ -270,13 +270,13 @@ func TestBadInput(t *testing.T) {
 		if err := m.Update(bg, huge); err == nil {
 			w.Error("oversized data taken")
 		} else {
-			w.wants(err, errors.Unwrap(err), "update", dir+"/größe ☃ 1")
+			w.WantsOp(err, "update", dir+"/größe ☃ 1", errors.Unwrap(err))
 		}
-		w.must(m.Update(bg, huge[1:]))
-		w.must(m.Leave(bg))
+		w.Must(m.Update(bg, huge[1:]))
+		w.Must(m.Leave(bg))
 		h := w.join(c, "größe ☃ 1", string(huge[1:]))
-		w.must(w.passes(h))
-		w.must(h.Release(bg))
+		w.Must(w.passes(h))
+		w.Must(h.Release(bg))
 	})
 }
 
@@ -295,24 +295,24 @@ func TestChroot(t *testing.T) {
 						w.Errorf("found %v, %v, %v", who, ok, err)
 					}
 					v, err := g.AwaitN(bg, 1)
-					if w.must(err); say(v) != "self=1" {
+					if w.Must(err); say(v) != "self=1" {
 						w.Errorf("sees %q", say(v))
 					}
 					path := strings.ReplaceAll(group+"/self", "//", "/")
 					h := g.Join(bg, members.Member{ID: "self"})
-					w.wants(h.Wait(), members.ErrTaken, "join", path)
-					if ok, _, err := w.op().Exists(strings.ReplaceAll(root+path, "//", "/")); !ok || err != nil {
+					w.WantsOp(h.Wait(), "join", path, members.ErrTaken)
+					if ok, _, err := w.Op().Exists(strings.ReplaceAll(root+path, "//", "/")); !ok || err != nil {
 						w.Errorf("not there: %v\n%s", err, w.Tree())
 					}
-					w.must(m.Leave(bg))
+					w.Must(m.Leave(bg))
 					h = g.Join(bg, members.Member{ID: "self"})
-					w.must(h.Wait())
+					w.Must(h.Wait())
 					if group == "/" { // what is beside it is not below the chroot
 						w.refuses(h)
-					} else if w.must(w.passes(h)); !strings.HasPrefix(harness.Guard(h).Path, strings.ReplaceAll(root+group+"-guard/self/", "//", "/")) {
+					} else if w.Must(w.passes(h)); !strings.HasPrefix(harness.Guard(h).Path, strings.ReplaceAll(root+group+"-guard/self/", "//", "/")) {
 						w.Errorf("the guard checks %s", harness.Guard(h).Path)
 					}
-					w.must(h.Release(bg))
+					w.Must(h.Release(bg))
 				})
 			})
 		}
@@ -330,7 +330,7 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 			h := w.join(c, "self", fmt.Sprint(i))
 			w.Fake.Reap()
 			w.sees(r, fmt.Sprint("self=", i))
-			w.must(h.Release(bg))
+			w.Must(h.Release(bg))
 			w.sees(r, "")
 			w.Fake.Reap()
 			w.Fake.Reap() // what was above that, and is empty now
@@ -345,15 +345,15 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 		w.Fake.LinkOf(c).OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.Op == "multi" && reaped < 6 {
 				reaped++
-				_ = w.op().Delete([]string{dir, dir + "-guard/self"}[reaped%2], -1)
+				_ = w.Op().Delete([]string{dir, dir + "-guard/self"}[reaped%2], -1)
 			}
 			return coordtest.Pass
 		})
 		h := w.join(c, "self", "last")
 		w.Fake.LinkOf(c).OnFrame(nil)
 		w.sees(r, "self=last")
-		w.must(w.passes(h))
-		w.must(h.Release(bg))
+		w.Must(w.passes(h))
+		w.Must(h.Release(bg))
 		if reaped < 6 {
 			w.Errorf("reaped only %d times", reaped)
 		}

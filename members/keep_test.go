@@ -30,12 +30,12 @@ func TestKeepComesBack(t *testing.T) {
 			case 0:
 				w.Fake.Expire(c.Session().ID())
 			case 1:
-				w.must(w.op().Delete(dir+"/self", -1))
+				w.Must(w.Op().Delete(dir+"/self", -1))
 				want = coord.ErrDeleted
 			case 2:
 				time.AfterFunc(2*term, w.Fake.Stall(c, coordtest.Both))
 			}
-			w.wants(w.out(m, want).Err, want, "keep", dir+"/self")
+			w.WantsOp(w.out(m, want).Err, "keep", dir+"/self", want)
 			s := w.in(m)
 			if s.Token <= token || s.Err != nil {
 				w.Errorf("back as %+v, after token %v", s, token)
@@ -46,8 +46,8 @@ func TestKeepComesBack(t *testing.T) {
 				w.Errorf("there is %q", got)
 			}
 		}
-		w.must(m.Leave(bg))
-		w.wants(m.Err(), coord.ErrReleased, "keep", dir+"/self")
+		w.Must(m.Leave(bg))
+		w.WantsOp(m.Err(), "keep", dir+"/self", coord.ErrReleased)
 		if s, _ := m.Latest(); s.In || !errors.Is(s.Err, coord.ErrReleased) || s.Token != token {
 			w.Errorf("stands %+v in the end", s)
 		}
@@ -68,14 +68,14 @@ func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
 			return coordtest.Pass
 		})
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			_ = w.op().Delete(dir+"/self", -1)
+			_ = w.Op().Delete(dir+"/self", -1)
 		}
 		w.Fake.LinkOf(c).OnFrame(nil)
 		if creates < 30 || creates > 150 {
 			w.Errorf("created %d times in a minute", creates)
 		}
 		w.in(m)
-		w.must(m.Leave(bg))
+		w.Must(m.Leave(bg))
 	})
 }
 
@@ -89,13 +89,13 @@ func TestUpdate(t *testing.T) {
 		"a cut":          func(w *place, c *coord.Client) { time.AfterFunc(time.Second, w.Fake.Cut(c)) },
 		"an expiry":      func(w *place, c *coord.Client) { w.Fake.Expire(c.Session().ID()) },
 		"silence":        func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Fake.Stall(c, coordtest.Both)) },
-		"deletion":       func(w *place, _ *coord.Client) { _ = w.op().Delete(dir+"/self", -1) },
-		"another writes": func(w *place, c *coord.Client) { _, _ = w.op().Set(dir+"/self", []byte("other"), -1) },
+		"deletion":       func(w *place, _ *coord.Client) { _ = w.Op().Delete(dir+"/self", -1) },
+		"another writes": func(w *place, c *coord.Client) { _, _ = w.Op().Set(dir+"/self", []byte("other"), -1) },
 		"another in the way": func(w *place, c *coord.Client) {
-			_, err := w.op().Multi(&zk.DeleteRequest{Path: dir + "/self", Version: -1},
+			_, err := w.Op().Multi(&zk.DeleteRequest{Path: dir + "/self", Version: -1},
 				&zk.CreateRequest{Path: dir + "/self", Acl: world, Flags: zk.FlagEphemeral})
-			w.must(err)
-			time.AfterFunc(time.Minute, func() { _ = w.op().Delete(dir+"/self", -1) })
+			w.Must(err)
+			time.AfterFunc(time.Minute, func() { _ = w.Op().Delete(dir+"/self", -1) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,11 +108,11 @@ func TestUpdate(t *testing.T) {
 					hurt(w, c)
 					err := m.Update(bg, data)
 					data[0] = 'X'
-					w.must(err)
+					w.Must(err)
 					time.Sleep(time.Minute) // it may have been lost since, and told again
 					w.sees(r, fmt.Sprint("self=new", i))
 				}
-				w.must(m.Leave(bg))
+				w.Must(m.Leave(bg))
 				if err := m.Update(bg, nil); !errors.Is(err, coord.ErrReleased) {
 					w.Errorf("Update after Leave: %v", err)
 				}
@@ -138,12 +138,12 @@ func TestUpdatesAtATime(t *testing.T) {
 		heal := w.Fake.Stall(c, coordtest.Both)
 		var wg sync.WaitGroup
 		for i := range 100 {
-			wg.Go(func() { w.must(m.Update(bg, fmt.Append(nil, i))) })
+			wg.Go(func() { w.Must(m.Update(bg, fmt.Append(nil, i))) })
 		}
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(bg, time.Millisecond)
 		defer cancel()
-		w.wants(m.Update(ctx, []byte("last")), context.DeadlineExceeded, "update", dir+"/self")
+		w.WantsOp(m.Update(ctx, []byte("last")), "update", dir+"/self", context.DeadlineExceeded)
 		heal()
 		wg.Wait()
 		synctest.Wait()
@@ -154,15 +154,15 @@ func TestUpdatesAtATime(t *testing.T) {
 			w.Errorf("%d writes for what could be told in two", writes)
 		}
 		for i := range 100 {
-			wg.Go(func() { w.must(m.Update(bg, fmt.Append(nil, i))) })
+			wg.Go(func() { w.Must(m.Update(bg, fmt.Append(nil, i))) })
 		}
 		wg.Wait()
-		w.must(m.Update(bg, []byte("end")))
+		w.Must(m.Update(bg, []byte("end")))
 		if got := w.truth(); got != "self=end" {
 			w.Errorf("there is %q", got)
 		}
 		w.Fake.LinkOf(c).OnFrame(nil)
-		w.must(m.Leave(bg))
+		w.Must(m.Leave(bg))
 	})
 }
 
@@ -175,16 +175,16 @@ func TestUpdateWhileOut(t *testing.T) {
 		w.out(m, members.ErrTaken)
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
-		w.wants(m.Update(ctx, []byte("2")), context.DeadlineExceeded, "update", dir+"/self")
+		w.WantsOp(m.Update(ctx, []byte("2")), "update", dir+"/self", context.DeadlineExceeded)
 		seen := w.watch(w.client(long), nil)
 		w.sees(seen, "self=his")
-		w.must(other.Release(bg))
+		w.Must(other.Release(bg))
 		w.in(m)
 		w.sees(seen, "self=2")
 		if said := seen.said(); slices.Contains(said, "self=1") {
 			w.Errorf("told what was overtaken: %q", said)
 		}
-		w.must(m.Leave(bg))
+		w.Must(m.Leave(bg))
 	})
 }
 
@@ -198,34 +198,34 @@ func TestNoPermission(t *testing.T) {
 	t.Run("to create", func(t *testing.T) {
 		bubble(t, func(w *place) {
 			w.create(dir, "", 0, world)
-			_, err := w.op().SetACL(dir, zk.WorldACL(zk.PermRead), -1)
-			w.must(err)
+			_, err := w.Op().SetACL(dir, zk.WorldACL(zk.PermRead), -1)
+			w.Must(err)
 			g := members.New(w.client(term), dir)
 			h, m := g.Join(bg, me), g.Keep(bg, members.Member{ID: "other"})
-			w.wants(h.Wait(), zk.ErrNoAuth, "join", dir+"/self")
-			w.wait("end", m.Done())
-			w.wants(m.Err(), zk.ErrNoAuth, "keep", dir+"/other")
+			w.WantsOp(h.Wait(), "join", dir+"/self", zk.ErrNoAuth)
+			w.Wait("end", m.Done())
+			w.WantsOp(m.Err(), "keep", dir+"/other", zk.ErrNoAuth)
 			if err := m.Update(bg, nil); !errors.Is(err, zk.ErrNoAuth) {
 				w.Errorf("Update: %v", err)
 			}
-			w.must(m.Leave(bg))
+			w.Must(m.Leave(bg))
 		})
 	})
 	t.Run("to delete", func(t *testing.T) {
 		bubble(t, func(w *place) {
 			w.create(dir, "", 0, world)
-			_, err := w.op().SetACL(dir, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1)
-			w.must(err)
+			_, err := w.Op().SetACL(dir, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1)
+			w.Must(err)
 			c := w.client(term)
 			h, m := w.join(c, "self", ""), w.keep(c, "other", "")
-			w.wants(h.Release(bg), zk.ErrNoAuth, "release", dir+"/self")
+			w.WantsOp(h.Release(bg), "release", dir+"/self", zk.ErrNoAuth)
 			if err := m.Leave(bg); !errors.Is(err, zk.ErrNoAuth) {
 				w.Errorf("Leave: %v", err)
 			}
 			if err := m.Leave(bg); !errors.Is(err, zk.ErrNoAuth) { // and again
 				w.Errorf("Leave: %v", err)
 			}
-			w.must(c.Close())
+			w.Must(c.Close())
 			if got := w.truth(); got != "" { // with the session at last
 				w.Errorf("left: %s", got)
 			}
@@ -235,33 +235,33 @@ func TestNoPermission(t *testing.T) {
 		bubble(t, func(w *place) {
 			c := w.client(term)
 			m := w.keep(c, "self", "1")
-			_, err := w.op().SetACL(dir+"/self", acl(zk.PermAll&^zk.PermWrite), -1)
-			w.must(err)
-			w.wants(m.Update(bg, []byte("2")), zk.ErrNoAuth, "update", dir+"/self")
+			_, err := w.Op().SetACL(dir+"/self", acl(zk.PermAll&^zk.PermWrite), -1)
+			w.Must(err)
+			w.WantsOp(m.Update(bg, []byte("2")), "update", dir+"/self", zk.ErrNoAuth)
 			time.Sleep(time.Minute)
 			if s, _ := m.Latest(); !s.In || w.truth() != "self=1" {
 				w.Errorf("stands %+v, there is %q", s, w.truth())
 			}
 			_, err = c.Conn().SetACL(dir+"/self", world, -1)
-			w.must(err)
-			w.must(m.Update(bg, []byte("3")))
-			w.must(m.Leave(bg))
+			w.Must(err)
+			w.Must(m.Update(bg, []byte("3")))
+			w.Must(m.Leave(bg))
 		})
 	})
 	t.Run("to list", func(t *testing.T) {
 		bubble(t, func(w *place) {
 			w.create(dir, "", 0, world)
-			_, err := w.op().SetACL(dir, zk.WorldACL(zk.PermAll&^zk.PermRead), -1)
-			w.must(err)
+			_, err := w.Op().SetACL(dir, zk.WorldACL(zk.PermAll&^zk.PermRead), -1)
+			w.Must(err)
 			g := members.New(w.client(term), dir)
 			s := g.Watch(bg)
-			w.wait("end", s.Done())
-			w.wants(s.Err(), zk.ErrNoAuth, "watch", dir)
+			w.Wait("end", s.Done())
+			w.WantsOp(s.Err(), "watch", dir, zk.ErrNoAuth)
 			_, err = g.AwaitN(bg, 1)
-			w.wants(err, zk.ErrNoAuth, "awaitn", dir)
+			w.WantsOp(err, "awaitn", dir, zk.ErrNoAuth)
 			h := g.Join(bg, me) // for which nothing need be listed
-			w.must(h.Wait())
-			w.must(h.Release(bg))
+			w.Must(h.Wait())
+			w.Must(h.Release(bg))
 		})
 	})
 	t.Run("to read one", func(t *testing.T) {
@@ -277,18 +277,18 @@ func TestNoPermission(t *testing.T) {
 			}
 			g := members.New(c, dir)
 			_, _, err := g.Find(bg, "hidden")
-			w.wants(err, zk.ErrNoAuth, "find", dir+"/hidden")
+			w.WantsOp(err, "find", dir+"/hidden", zk.ErrNoAuth)
 			s := g.Follow(bg, "hidden")
-			w.wait("end", s.Done())
-			w.wants(s.Err(), zk.ErrNoAuth, "follow", dir+"/hidden")
+			w.Wait("end", s.Done())
+			w.WantsOp(s.Err(), "follow", dir+"/hidden", zk.ErrNoAuth)
 			_, err = g.Await(bg, "hidden")
-			w.wants(err, zk.ErrNoAuth, "await", dir+"/hidden")
-			w.must(m.Update(bg, []byte("2")))
+			w.WantsOp(err, "await", dir+"/hidden", zk.ErrNoAuth)
+			w.Must(m.Update(bg, []byte("2")))
 			w.sees(r, "self=2 !")
-			w.must(w.op().Delete(dir+"/hidden", -1))
-			w.must(w.op().Delete(dir+"/hidden2", -1))
+			w.Must(w.Op().Delete(dir+"/hidden", -1))
+			w.Must(w.Op().Delete(dir+"/hidden2", -1))
 			w.sees(r, "self=2")
-			w.must(m.Leave(bg))
+			w.Must(m.Leave(bg))
 		})
 	})
 }
@@ -298,19 +298,19 @@ func TestJoined(t *testing.T) {
 	bubble(t, func(w *place) {
 		g := members.New(w.client(term), dir)
 		m := g.Keep(bg, members.Member{ID: "a"})
-		w.wait("joined", m.Joined())
+		w.Wait("joined", m.Joined())
 		if v, err := g.Members(bg); err != nil || say(v) != "a=" {
 			w.Errorf("listed %q, %v", say(v), err)
 		}
 		bad := g.Keep(bg, members.Member{ID: "a/b"})
-		w.wait("done", bad.Done())
+		w.Wait("done", bad.Done())
 		select {
 		case <-bad.Joined():
 			w.Error("joined under an invalid ID")
 		default:
 		}
-		w.must(m.Leave(bg))
-		w.wait("joined, still", m.Joined())
+		w.Must(m.Leave(bg))
+		w.Wait("joined, still", m.Joined())
 	})
 }
 

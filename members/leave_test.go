@@ -25,7 +25,7 @@ func TestLeaveWhileCutOff(t *testing.T) {
 					w.expired(c, old)
 				}
 				began := time.Now()
-				w.must(m.Leave(soon()))
+				w.Must(m.Leave(soon()))
 				took := time.Since(began)
 				select {
 				case <-over:
@@ -35,8 +35,8 @@ func TestLeaveWhileCutOff(t *testing.T) {
 				if late && took > 0 || took > term {
 					w.Errorf("Leave took %v", took)
 				}
-				w.wait("end", m.Done())
-				w.wants(m.Err(), coord.ErrReleased, "keep", dir+"/self")
+				w.Wait("end", m.Done())
+				w.WantsOp(m.Err(), "keep", dir+"/self", coord.ErrReleased)
 				if w.owner("self") != old {
 					w.Fatal("the znode is gone: nothing was tested")
 				}

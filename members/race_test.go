@@ -47,9 +47,9 @@ func TestUpdateEndsWithItsMember(t *testing.T) {
 			for range n % 12 {
 				runtime.Gosched()
 			}
-			w.must(m.Leave(bg))
+			w.Must(m.Leave(bg))
 			if err := <-updated; err != nil {
-				w.wants(err, coord.ErrReleased, "update", dir+"/"+id(n))
+				w.WantsOp(err, "update", dir+"/"+id(n), coord.ErrReleased)
 			}
 		}
 		time.Sleep(time.Millisecond) // of the bubble: whatever is under way arrives
@@ -73,14 +73,14 @@ func TestDeletedAsTheLinkBreaks(t *testing.T) {
 				case f.Path != path || f.Op != "getData":
 				case f.Dir == coordtest.ToServer && !asked:
 					asked = true
-					w.must(w.op().Delete(path, -1))
+					w.Must(w.Op().Delete(path, -1))
 				case f.Dir == coordtest.ToClient:
 					return coordtest.PassAndHangUp
 				}
 				return coordtest.Pass
 			})
 			h := g.Join(bg, members.Member{ID: id})
-			w.wait("end", h.Done())
+			w.Wait("end", h.Done())
 			if err := h.Err(); !errors.Is(err, coord.ErrDeleted) || !asked {
 				w.Fatalf("round %d: ended with %v, asked for its znode: %v", n, err, asked)
 			}

@@ -155,10 +155,10 @@ func TestAtRandom(t *testing.T) {
 						}
 						time.AfterFunc(time.Duration(r.Int64N(int64(2*term))), heal(c, coordtest.Both))
 					case 11:
-						_ = w.op().Delete(dir+"/"+id, -1)
+						_ = w.Op().Delete(dir+"/"+id, -1)
 					case 12:
 						if all := w.guards(); len(all) > 0 {
-							_ = w.op().Delete(all[r.IntN(len(all))], -1)
+							_ = w.Op().Delete(all[r.IntN(len(all))], -1)
 						}
 					}
 					switch r.IntN(5) {

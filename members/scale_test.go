@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -84,14 +83,6 @@ func (c cost) String() string {
 		spread(c.listings), spread(c.reads), spread(c.others), spread(c.bytes))
 }
 
-// heap returns how much of it is in use, in bytes.
-func heap() int64 {
-	var s runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&s)
-	return int64(s.HeapAlloc)
-}
-
 // TestScale: each who watches a large group reads the data of each member once,
 // and again only if they have changed; a burst of joins has the group listed far
 // less often than there are joins; and every view ends on the truth.
@@ -103,18 +94,19 @@ func TestScale(t *testing.T) {
 	const homes = 4 // clients that the members share
 	// A busy machine is not what this is about.
 	const T = 40 * time.Second
-	e := ensemble.New(t, &ensemble.Options{JVM: unsynced})
+	w := harness.On(t, ensemble.New(t, &ensemble.Options{JVM: unsynced}))
+	servers := w.Real.Servers()
 	dir := "/scale"
 	var clients []*coord.Client
 	for range homes {
-		clients = append(clients, harness.Dial(t, e.Servers(), &coord.Options{SessionTimeout: T}))
+		clients = append(clients, harness.Dial(t, servers, &coord.Options{SessionTimeout: T}))
 	}
 	name := func(i int) string { return fmt.Sprintf("member-%04d", i) }
 	payload := func(i, version int) []byte { return fmt.Appendf(nil, "%-100s", fmt.Sprint(i, " ", version)) }
 	home := func(i int) *members.Group { return members.New(clients[i%homes], dir) }
 
 	// Those who will change are kept, the others join.
-	before := heap()
+	before := w.Heap()
 	began := time.Now()
 	var keeps []*members.Membership
 	var first, burst []*coord.Hold
@@ -133,17 +125,17 @@ func TestScale(t *testing.T) {
 		}
 	}
 	t.Logf("%d members in %v", all/2, time.Since(began).Round(time.Millisecond))
-	half := heap() - before // what half of the members take themselves
+	half := w.Heap() - before // what half of the members take themselves
 
 	var meters []*meter
 	var watchers []*coord.Client
 	for range watching {
 		m := new(meter)
 		meters = append(meters, m)
-		watchers = append(watchers, harness.Dial(t, e.Servers(), &coord.Options{SessionTimeout: T, Dial: m.dial}))
+		watchers = append(watchers, harness.Dial(t, servers, &coord.Options{SessionTimeout: T, Dial: m.dial}))
 	}
 	read(meters)
-	empty := heap()
+	empty := w.Heap()
 	began = time.Now()
 	var onlookers []*onlooker
 	for _, c := range watchers {
@@ -175,7 +167,7 @@ func TestScale(t *testing.T) {
 	}
 	memory := func(others int64) {
 		t.Helper()
-		grown := heap() - empty - others
+		grown := w.Heap() - empty - others
 		t.Logf("heap: %d KiB for each of %d views of %d", grown/int64(watching)>>10, watching, len(ids))
 	}
 	memory(0)

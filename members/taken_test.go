@@ -25,15 +25,15 @@ func TestTaken(t *testing.T) {
 	}{
 		{"another client", func(w *place, _ *coord.Client) func() {
 			h := w.join(w.client(long), "self", "first")
-			return func() { w.must(h.Err()); w.must(h.Release(bg)) }
+			return func() { w.Must(h.Err()); w.Must(h.Release(bg)) }
 		}},
 		{"a znode of no session", func(w *place, _ *coord.Client) func() {
 			w.create(dir+"/self", "first", 0, world)
-			return func() { w.must(w.op().Delete(dir+"/self", -1)) }
+			return func() { w.Must(w.Op().Delete(dir+"/self", -1)) }
 		}},
 		{"one that hides its data", func(w *place, _ *coord.Client) func() {
 			w.create(dir+"/self", "first", zk.FlagEphemeral, zk.WorldACL(zk.PermAll&^zk.PermRead))
-			return func() { w.must(w.op().Delete(dir+"/self", -1)) }
+			return func() { w.Must(w.Op().Delete(dir+"/self", -1)) }
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -43,15 +43,15 @@ func TestTaken(t *testing.T) {
 				g := members.New(c, dir)
 				me := members.Member{ID: "self", Data: []byte("second")}
 				h := g.Join(bg, me)
-				w.wants(h.Wait(), members.ErrTaken, "join", dir+"/self")
-				w.wait("end", h.Done())
+				w.WantsOp(h.Wait(), "join", dir+"/self", members.ErrTaken)
+				w.Wait("end", h.Done())
 				m := g.Keep(bg, me)
 				s := w.out(m, members.ErrTaken)
-				w.wants(s.Err, members.ErrTaken, "keep", dir+"/self")
+				w.WantsOp(s.Err, "keep", dir+"/self", members.ErrTaken)
 				w.open("end", m.Done())
 				w.Fake.Expire(c.Session().ID()) // it goes on waiting in the next session
 				time.Sleep(time.Minute)
-				w.wants(g.Join(bg, me).Wait(), members.ErrTaken, "join", dir+"/self") // and has the seat meanwhile
+				w.WantsOp(g.Join(bg, me).Wait(), "join", dir+"/self", members.ErrTaken) // and has the seat meanwhile
 				if got, _ := m.Latest(); got.In {
 					w.Errorf("in, beside the first: %+v", got)
 				}
@@ -62,7 +62,7 @@ func TestTaken(t *testing.T) {
 				if got := w.truth(); got != "self=second" {
 					w.Errorf("there is %q", got)
 				}
-				w.must(m.Leave(bg))
+				w.Must(m.Leave(bg))
 			})
 		})
 	}
@@ -84,14 +84,14 @@ func TestTakenByTheClientItself(t *testing.T) {
 				leave = m.Leave
 			} else {
 				h := g.Join(bg, me)
-				w.must(h.Wait())
+				w.Must(h.Wait())
 				leave = h.Release
 			}
 			h := same.Join(bg, other)
-			w.wants(h.Wait(), members.ErrTaken, "join", dir+"/self")
+			w.WantsOp(h.Wait(), "join", dir+"/self", members.ErrTaken)
 			m := same.Keep(bg, other)
-			w.wait("end", m.Done())
-			w.wants(m.Err(), members.ErrTaken, "keep", dir+"/self")
+			w.Wait("end", m.Done())
+			w.WantsOp(m.Err(), "keep", dir+"/self", members.ErrTaken)
 			if got := w.truth(); got != "self=first" {
 				w.Errorf("there is %q", got)
 			}
@@ -103,18 +103,18 @@ func TestTakenByTheClientItself(t *testing.T) {
 			h = same.Join(bg, other)
 			ctx, stop := context.WithTimeout(bg, time.Second)
 			impatient := g.Join(ctx, me)
-			w.wait("end", impatient.Done())
+			w.Wait("end", impatient.Done())
 			stop()
-			w.wants(impatient.Err(), context.DeadlineExceeded, "join", dir+"/self")
+			w.WantsOp(impatient.Err(), "join", dir+"/self", context.DeadlineExceeded)
 			w.open("membership", h.Acquired())
 			heal()
-			w.must(h.Wait())
+			w.Must(h.Wait())
 			if got := w.truth(); got != "self=second" {
 				w.Errorf("there is %q", got)
 			}
-			w.must(leave(bg))
-			w.must(h.Err())
-			w.must(h.Release(bg))
+			w.Must(leave(bg))
+			w.Must(h.Err())
+			w.Must(h.Release(bg))
 		}
 		if got := w.truth(); got != "" {
 			w.Errorf("left: %s", got)
@@ -148,7 +148,7 @@ func TestManySeekOneID(t *testing.T) {
 			if in < 0 {
 				w.Fatalf("nobody is in\n%s", w.Tree())
 			}
-			w.must(left[in].Leave(bg))
+			w.Must(left[in].Leave(bg))
 			left = append(left[:in:in], left[in+1:]...)
 		}
 	})

@@ -37,15 +37,15 @@ func TestForeignChildren(t *testing.T) {
 			w.Errorf("found what is no member: %v, %v", ok, err)
 		}
 		v, err := g.AwaitN(bg, 2)
-		if w.must(err); len(v.Members) != 2 {
+		if w.Must(err); len(v.Members) != 2 {
 			w.Errorf("awaited %q", say(v))
 		}
 		if s, _ := g.Follow(w.Context(), "persistent").Latest(); s.Present {
 			w.Error("follows what is no member")
 		}
 		h := g.Join(bg, members.Member{ID: "parent"})
-		w.wants(h.Wait(), members.ErrTaken, "join", dir+"/parent")
-		w.must(m.Leave(bg))
+		w.WantsOp(h.Wait(), "join", dir+"/parent", members.ErrTaken)
+		w.Must(m.Leave(bg))
 		if after := w.Tree(); after != before {
 			w.Errorf("was\n%sand is\n%s", before, after)
 		}
@@ -70,8 +70,8 @@ func TestSuspended(t *testing.T) {
 				if said := r.said(); !slices.Equal(said, []string{"a=1 b=1 ?"}) {
 					w.Errorf("cut off, it says %q", said)
 				}
-				w.must(a.Release(bg))
-				w.must(b.Release(bg))
+				w.Must(a.Release(bg))
+				w.Must(b.Release(bg))
 				w.join(other, "a", "2")
 				w.join(other, "c", "2")
 				if x, _ := s.Latest(); !x.Suspended || !x.Present || string(x.Data) != "1" {
@@ -125,11 +125,11 @@ func TestNames(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(bg)
 		time.AfterFunc(time.Minute, func() { cancel(cause) })
 		_, err := g.Await(ctx, "db")
-		w.wants(err, cause, "await", dir+"/db")
+		w.WantsOp(err, "await", dir+"/db", cause)
 		_, err = g.AwaitN(ctx, 1)
-		w.wants(err, cause, "awaitn", dir)
+		w.WantsOp(err, "awaitn", dir, cause)
 		_, _, err = g.Find(ctx, "db")
-		w.wants(err, cause, "find", dir+"/db")
+		w.WantsOp(err, "find", dir+"/db", cause)
 
 		got := make(chan members.Member, 1)
 		go func() {
@@ -153,9 +153,9 @@ func TestNames(t *testing.T) {
 			w.Errorf("awaited %+v", x)
 		}
 		expect(true, false, "10.0.0.1")
-		w.must(m.Update(bg, []byte("10.0.0.2")))
+		w.Must(m.Update(bg, []byte("10.0.0.2")))
 		expect(true, false, "10.0.0.2")
-		w.must(m.Update(bg, []byte("10.0.0.2"))) // which is nothing new
+		w.Must(m.Update(bg, []byte("10.0.0.2"))) // which is nothing new
 		if x, ok, err := g.Find(bg, "db"); !ok || err != nil || string(x.Data) != "10.0.0.2" {
 			w.Errorf("found %+v, %v, %v", x, ok, err)
 		}
@@ -172,7 +172,7 @@ func TestNames(t *testing.T) {
 		} else if x, ok := v.Member("c"); ok {
 			w.Errorf("Member(c) = %v", x)
 		}
-		w.must(m.Leave(bg))
+		w.Must(m.Leave(bg))
 		expect(false, false, "10.0.0.2")
 
 		// What is only known from before counts as little as what is not known.
@@ -181,10 +181,10 @@ func TestNames(t *testing.T) {
 		ctx, cancel = context.WithCancelCause(bg)
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 		_, err = g.AwaitN(ctx, 1)
-		w.wants(err, cause, "awaitn", dir)
+		w.WantsOp(err, "awaitn", dir, cause)
 		heal()
 		_, err = g.AwaitN(bg, 2)
-		w.must(err)
+		w.Must(err)
 	})
 }
 
@@ -204,11 +204,11 @@ func TestStreamsEnd(t *testing.T) {
 			v, s := g.Watch(ctx), g.Follow(ctx, "self")
 			synctest.Wait()
 			cancel(cause)
-			w.wait("end", v.Done())
-			w.wait("end", s.Done())
-			w.wants(v.Err(), cause, "watch", dir)
-			w.wants(s.Err(), cause, "follow", dir+"/self")
-			w.wants(g.Watch(ctx).Err(), cause, "watch", dir)
+			w.Wait("end", v.Done())
+			w.Wait("end", s.Done())
+			w.WantsOp(v.Err(), "watch", dir, cause)
+			w.WantsOp(s.Err(), "follow", dir+"/self", cause)
+			w.WantsOp(g.Watch(ctx).Err(), "watch", dir, cause)
 		})
 	}
 }
@@ -270,9 +270,9 @@ func TestClosedWhileOut(t *testing.T) {
 		w.join(w.client(long), "self", "his")
 		m := members.New(c, dir).Keep(bg, members.Member{ID: "self"})
 		w.out(m, members.ErrTaken)
-		w.must(c.Close())
-		w.wait("end", m.Done())
-		w.wants(m.Err(), coord.ErrClosed, "keep", dir+"/self")
+		w.Must(c.Close())
+		w.Wait("end", m.Done())
+		w.WantsOp(m.Err(), "keep", dir+"/self", coord.ErrClosed)
 		if got := w.truth(); got != "self=his" {
 			w.Errorf("there is %q", got)
 		}

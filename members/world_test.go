@@ -44,42 +44,24 @@ func (w *place) client(timeout time.Duration) *coord.Client {
 	return w.Client(timeout).Client
 }
 
-func (w *place) op() *zk.Conn { return w.Op() }
-
-func (w *place) must(err error) {
-	w.Helper()
-	w.Must(err)
-}
-
-// wants fails the test unless err is want, and an *Error that names op and path.
-func (w *place) wants(err, want error, op, path string) {
-	w.Helper()
-	w.WantsOp(err, op, path, want)
-}
-
 // create makes a znode by the operator's hand, and the directories above it.
 func (w *place) create(path, data string, flags int32, acl []zk.ACL) {
 	w.Helper()
 	for i := 1; i < len(path); i++ {
 		if path[i] == '/' {
-			_, _ = w.op().Create(path[:i], nil, 0, world) // if it is not there
+			_, _ = w.Op().Create(path[:i], nil, 0, world) // if it is not there
 		}
 	}
-	_, err := w.op().Create(path, []byte(data), flags, acl)
-	w.must(err)
+	_, err := w.Op().Create(path, []byte(data), flags, acl)
+	w.Must(err)
 }
 
 // owner returns the session that a member's znode belongs to, zero if there is none.
 func (w *place) owner(id string) int64 {
 	w.Helper()
-	_, stat, err := w.op().Exists(dir + "/" + id)
-	w.must(err)
+	_, stat, err := w.Op().Exists(dir + "/" + id)
+	w.Must(err)
 	return stat.EphemeralOwner
-}
-
-func (w *place) wait(what string, ch <-chan struct{}) {
-	w.Helper()
-	w.Wait(what, ch)
 }
 
 // open fails the test if ch is closed once all has come to rest.
@@ -97,7 +79,7 @@ func (w *place) open(what string, ch <-chan struct{}) {
 func (w *place) join(c *coord.Client, id, data string) *coord.Hold {
 	w.Helper()
 	h := members.New(c, dir).Join(bg, members.Member{ID: id, Data: []byte(data)})
-	w.must(h.Wait())
+	w.Must(h.Wait())
 	return h
 }
 
@@ -148,18 +130,18 @@ func (w *place) stands(m *members.Membership, what string, ok func(members.Statu
 // truth says who is a member, by what is on the server.
 func (w *place) truth() string {
 	w.Helper()
-	names, _, err := w.op().Children(dir)
+	names, _, err := w.Op().Children(dir)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		w.Fatal(err)
 	}
 	slices.Sort(names)
 	var all []string
 	for _, name := range names {
-		data, stat, err := w.op().Get(dir + "/" + name)
+		data, stat, err := w.Op().Get(dir + "/" + name)
 		if errors.Is(err, zk.ErrNoNode) || err == nil && stat.EphemeralOwner == 0 {
 			continue
 		}
-		w.must(err)
+		w.Must(err)
 		all = append(all, name+"="+string(data))
 	}
 	return strings.Join(all, " ")

@@ -136,12 +136,12 @@ func cycles(w *World) {
 		wg.Wait()
 	}
 	round(total / 5)
-	before, routines := heap(), runtime.NumGoroutine()
+	before, routines := w.Heap(), runtime.NumGoroutine()
 	began := time.Now()
 	round(total * 4 / 5)
 	w.Logf("%.0f contended cycles/s", float64(total)*4/5/time.Since(began).Seconds())
 	w.NothingLeft()
-	grown := int64(heap()) - int64(before)
+	grown := w.Heap() - before
 	w.Logf("heap grown by %d KiB", grown>>10)
 	if grown > int64(total)*100 { // a watch channel a cycle would be nearly 200 bytes
 		w.Errorf("heap grown by %d KiB in %d cycles", grown>>10, total*4/5)
@@ -162,13 +162,4 @@ func cycles(w *World) {
 	if told.Load() {
 		w.Error("the library has watches left")
 	}
-}
-
-func heap() uint64 {
-	var m runtime.MemStats
-	for range 3 {
-		runtime.GC()
-	}
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

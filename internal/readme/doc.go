@@ -1,3 +1,3 @@
-// Package readme has no code. Its test compiles the snippets of the README and of docs,
-// each by itself, and holds them to the examples, which are run.
+// Package readme has no code. Its tests compile the snippets of the README and of docs,
+// each by itself, hold them to the examples, which are run, and follow the links.
 package readme

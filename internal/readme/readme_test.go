@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,7 +32,7 @@ var (
 // snippets returns the blocks of Go in the README and in docs.
 func snippets(t *testing.T) (all []snippet) {
 	t.Helper()
-	for _, doc := range append(glob(t, "docs/*.md"), "README.md") {
+	for _, doc := range docs(t) {
 		text := read(t, filepath.Join(root, doc))
 		for _, at := range fence.FindAllStringSubmatchIndex(text, -1) {
 			all = append(all, snippet{doc, 1 + strings.Count(text[:at[2]], "\n"), text[at[2]:at[3]]})
@@ -94,6 +95,45 @@ func TestSnippetsAreExamples(t *testing.T) {
 		}
 	}
 }
+
+// No link within the repository leads nowhere.
+func TestLinks(t *testing.T) {
+	for _, doc := range docs(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, filepath.Join(root, doc)), -1) {
+			file, anchor := m[1], m[2]
+			if strings.Contains(file, ":") {
+				continue // another site
+			}
+			target := filepath.Join(root, filepath.Dir(doc), file)
+			if file == "" {
+				target = filepath.Join(root, doc)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s: %v", doc, file, err)
+			} else if anchor != "" && !slices.Contains(anchors(t, target), anchor) {
+				t.Errorf("%s links to %s, which has no %q", doc, file, anchor)
+			}
+		}
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)#]*)#?([^)]*)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped = regexp.MustCompile(`[^\w -]`)
+)
+
+// anchors returns the anchors of the headings in a document.
+func anchors(t *testing.T, name string) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(read(t, name), -1) {
+		text := dropped.ReplaceAllLiteralString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(text, " ", "-"))
+	}
+	return all
+}
+
+// docs returns the names of the documents.
+func docs(t *testing.T) []string { return append(glob(t, "docs/*.md"), "README.md") }
 
 // flat returns text without indentation, and without lines that are blank or have
 // nothing but a comment.

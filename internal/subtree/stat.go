@@ -3,8 +3,6 @@ package subtree
 import (
 	"context"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/watch"
 )
@@ -33,7 +31,7 @@ func (f *follower[T]) askStat(ctx context.Context, n watch.Change) {
 		})
 		switch {
 		case node.Exists:
-			n.Exists, n.Snapshot.Stat = true, zk.Stat(node.Stat)
+			n.Exists, n.Snapshot.Stat = true, node.Stat
 		case err == nil:
 			n.Err = nil // gone
 		}

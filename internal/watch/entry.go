@@ -1,236 +1,218 @@
 package watch
 
 import (
-	"slices"
-	"time"
+	"fmt"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// pausePerChild is for how long a directory is let rest after it was read, for each
-// child it had. In a burst of changes one listing then does for many: what a
-// watcher asks for is bounded by a megabyte or so a second, however many come and
-// go, while the first change after a rest is read at once.
-const pausePerChild = 50 * time.Microsecond
+// A key is what is followed: one aspect of one znode.
+type key struct {
+	path         string // absolute
+	kind         event.Kind
+	untilDeleted bool // of Data and Children: only until the znode is deleted
+}
 
-func (l *Loop) event(ev zk.Event) {
-	for _, k := range keysAt(ev.Path) {
-		e := l.entries[k]
-		if e == nil {
-			continue
-		}
-		if e.reading && e.armed == unarmed {
-			// The callback runs before the reply that armed the watch has
-			// reached us, so this event may be that watch's.
-			e.fired = e.fired || canFire(k.kind, ev.Type)
-			continue
-		}
-		if !e.armed.firedBy(ev.Type) {
-			continue
-		}
-		e.armed, e.unconfirmed = unarmed, false
-		if e.untilDeleted && ev.Type == zk.EventNodeDeleted {
-			// Whether it has come back does not matter, and
-			// whoever waits for its end need not wait for an answer too.
-			l.publish(e, event.Snapshot{}, e.readSeq+1)
-			l.drop(e)
-		} else {
-			l.requestRead(e)
-		}
-		l.noteUpToDate(e)
+func (k key) String() string {
+	if k.untilDeleted {
+		return fmt.Sprint(k.kind, " of ", k.path, " until it is deleted")
+	}
+	return fmt.Sprint(k.kind, " of ", k.path)
+}
+
+// keysAt returns every key that there can be at path.
+func keysAt(path string) [5]key {
+	return [...]key{
+		{path, event.Presence, false}, {path, event.Data, false}, {path, event.Children, false},
+		{path, event.Data, true}, {path, event.Children, true},
 	}
 }
 
-func (l *Loop) suspend() {
-	l.down = true
-	for _, e := range l.entries {
-		if e.have && !e.gone() {
+// A state says what an entry is about.
+type state uint8
+
+const (
+	idle     state = iota // no read is due and no watch is armed: new, or of no more use
+	queued                // a read is due, and begins when there is room for it
+	reading               // a read is under way
+	watching              // no read is due: the watch will say when one is
+	gone                  // the znode was deleted, and followed only until then
+)
+
+var states = [...]string{"idle", "queued", "reading", "watching", "gone"}
+
+func (s state) String() string { return states[s] }
+
+// An entry is one key that is followed, whoever follows it. It does no I/O and
+// reads no clock: step depends on nothing but what the entry has been told.
+//
+// An entry outlives its last subscriber while its watch is armed, for a watch
+// cannot be withdrawn, and a later subscriber can use it. What was read is not
+// kept for that long.
+//
+// Two watches are never armed for one entry where one will do: a read arms one
+// only if there is none. While a read that arms one is under way, an event may be
+// that of the new watch, because events reach the loop on a shorter way than
+// answers; and after a reconnect nobody can tell whether the server knows of it.
+// In both cases the entry does not rely on it, and reads again.
+type entry struct {
+	key
+	state state
+	down  bool // the connection is
+	subs  []*subscription
+
+	snap event.Snapshot // what was read last; as delivered, Suspended included
+	has  bool           // there is such a snapshot; never without subscribers
+
+	watch       watch
+	unconfirmed bool // the connection is new, and the server has not said yet that watch is armed there
+
+	read    *Read // the one under way, in reading alone; answers to others are void
+	reread  bool  // it may be too old for somebody: read once more
+	suspect bool  // the watch that it arms is not to be relied on
+}
+
+// step takes note of in and adds to do what is to be done about it.
+//
+// A subscriber hears that it is no longer up to date before it is given anything
+// new, and that it is up to date after it has been given what is.
+func (e *entry) step(in input, do *actions) {
+	switch in.signal {
+	case subscribe:
+		e.subscribe(in.sub, do)
+	case unsubscribe:
+		e.remove(in.sub)
+	case fired:
+		e.fired(in.event, do)
+	case suspended:
+		e.down = true
+		e.tell(do)
+		if e.has && !e.ended(e.snap) {
 			snap := e.snap
 			snap.Suspended = true
-			l.publish(e, snap, 0)
+			e.publish(snap, nothing, do)
 		}
-		l.noteUpToDate(e)
+	case resumed:
+		e.resumed(in.newSession, do)
+	case rearmed:
+		if e.watch == in.watch {
+			e.unconfirmed = false
+		}
+	case begin:
+		if e.state == queued { // else all have left, and perhaps others come
+			e.begin(do)
+		}
+	case answered, failed, refused:
+		if in.read == e.read {
+			e.reply(in, do)
+		}
+	case closed:
+		e.end(in.err, nothing, do)
+	}
+	e.tell(do)
+	e.tidy(do)
+}
+
+// ended reports whether snap is the last that there is to say of the znode.
+func (e *entry) ended(snap event.Snapshot) bool { return e.untilDeleted && !snap.Exists }
+
+// upToDate reports whether what was read last holds until an event says otherwise.
+func (e *entry) upToDate() bool {
+	return e.state == gone || e.state == watching && e.has && !e.down && !e.unconfirmed
+}
+
+func (e *entry) fired(t zk.EventType, do *actions) {
+	switch {
+	case e.watch == unarmed:
+		e.suspect = e.suspect || canFire(e.kind, t)
+	case !e.watch.firedBy(t):
+	case e.untilDeleted && t == zk.EventNodeDeleted:
+		// Whether the name is in use again does not matter, so nobody need wait
+		// for an answer.
+		e.watch, e.unconfirmed = unarmed, false
+		e.state, e.read = gone, nil
+		e.publish(event.Snapshot{}, nextRead, do)
+	default:
+		e.watch, e.unconfirmed = unarmed, false
+		e.requestRead(do)
 	}
 }
 
-func (l *Loop) resume(newSession bool) {
-	l.down = false
-	l.link++
+func (e *entry) resumed(newSession bool, do *actions) {
+	e.down = false
 	if newSession {
-		l.epoch++
-	}
-	for _, e := range l.entries {
-		if newSession {
-			e.armed = unarmed
-		}
-		e.unconfirmed = e.armed != unarmed
-		if len(e.subs) > 0 {
-			l.requestRead(e)
-			l.noteUpToDate(e)
-		} else {
-			e.have = false
-			l.drop(e)
+		e.watch = unarmed
+		if e.state == reading {
+			e.state, e.read = idle, nil // whatever becomes of the read, it is void
 		}
 	}
-}
-
-// rearmed notes that the server has taken over the watches on these paths, after
-// it has told what had changed.
-func (l *Loop) rearmed(w watch, paths []string) {
-	for _, path := range paths {
-		for _, k := range keysAt(path) {
-			if e := l.entries[k]; e != nil && e.armed == w {
-				e.unconfirmed = false
-				l.noteUpToDate(e)
-			}
-		}
+	e.unconfirmed = e.watch != unarmed
+	e.suspect = true
+	if e.state != gone {
+		e.requestRead(do)
 	}
 }
 
-// requestRead has e read, once more if a read is under way that may be too old.
-func (l *Loop) requestRead(e *entry) {
-	if e.gone() {
-		return
-	}
-	if e.reading {
-		e.rereadAfter = true
-		return
-	}
-	if len(e.subs) == 0 {
-		e.have = false
-		l.drop(e)
-		return
-	}
-	e.reading = true
-	if wait := time.Until(e.notBefore); wait > 0 {
-		time.AfterFunc(wait, func() { l.inbox.post(func() { l.enqueue(e) }) })
-	} else {
-		l.enqueue(e)
-	}
-}
-
-func (l *Loop) enqueue(e *entry) {
-	l.pending = append(l.pending, e)
-	l.start()
-}
-
-// start begins pending reads, as many as may be in flight.
-func (l *Loop) start() {
-	for len(l.pending) > 0 && l.reads < maxReads {
-		e := l.pending[0]
-		l.pending[0] = nil // the array stays for as long as there are others in it
-		l.pending = l.pending[1:]
-		if len(e.subs) == 0 { // left while it was pending
-			e.reading, e.have = false, false
-			l.drop(e)
-			continue
-		}
-		e.rereadAfter, e.fired = false, false
-		e.readSeq++
-		e.link = l.link
-		l.reads++
-		w := readRequest{e.key, e.armed == unarmed, event.Snapshot{}}
-		if e.have {
-			w.known = e.snap
-		}
-		go l.read(e, w, l.epoch)
-	}
-	if len(l.pending) == 0 {
-		l.pending = nil // nor does the array stay
-	}
-}
-
-func (l *Loop) read(e *entry, w readRequest, epoch int) {
-	type reading struct {
-		snap  event.Snapshot
-		armed watch
-	}
-	got := make(chan reading, 1) // Request may leave f behind and return
-	err := l.source.Request(func(c Conn) error {
-		snap, armed, err := w.read(c)
-		got <- reading{snap, armed}
-		return err
-	})
-	var r reading
-	if err == nil {
-		r = <-got
-	}
-	l.inbox.postAlways(func() { l.result(e, r.snap, r.armed, err, epoch) })
-}
-
-func (l *Loop) result(e *entry, snap event.Snapshot, armed watch, err error, epoch int) {
-	l.reads--
-	e.reading = false
-	defer l.start()
-	defer l.noteUpToDate(e)
+// requestRead has the znode read, once more if a read is under way.
+func (e *entry) requestRead(do *actions) {
 	switch {
-	case e.gone(): // an event has overtaken this answer
-		l.drop(e)
+	case len(e.subs) == 0 || e.state == queued:
+	case e.state == reading:
+		e.reread = true
+	default:
+		e.state = queued
+		do.add(action{verb: enqueue})
+	}
+}
+
+func (e *entry) begin(do *actions) {
+	for _, sub := range e.subs {
+		if sub.owed == nextRead {
+			sub.owed = thisRead
+		}
+	}
+	e.state, e.read = reading, &Read{key: e.key, arm: e.watch == unarmed}
+	e.reread, e.suspect = false, false
+	if e.has {
+		e.read.known = e.snap
+	}
+	do.add(action{verb: read, read: e.read})
+}
+
+// reply takes note of what has become of the read under way.
+func (e *entry) reply(in input, do *actions) {
+	e.state, e.read = watching, nil // unless something below says otherwise
+	switch in.signal {
+	case failed:
+		e.requestRead(do)
 		return
-	case epoch != l.epoch:
-		l.requestRead(e)
-		return
-	case err != nil && l.source.Refused(err):
-		l.end(e, err)
-		return
-	case err != nil:
-		l.requestRead(e)
+	case refused:
+		// Those who have come since the read began may have reason to expect
+		// another answer.
+		e.end(in.err, nextRead, do)
+		e.requestRead(do)
 		return
 	}
+	snap := in.answer.snap
 	switch {
-	case e.fired:
-		e.armed = unarmed
-	case armed != unarmed && e.link != l.link:
-		// The server may have been told of this watch or not, and may have
-		// answered that already. Another is armed by the read that follows.
-	case armed != unarmed:
-		e.armed, e.unconfirmed = armed, false
-	case e.armed != unarmed && e.have && !same(e.kind, unsuspended(e.snap), snap):
-		// Read without arming, because a watch was there; but it has let a
-		// change pass. (A reconnect re-arms what the server still agrees with.)
-		e.armed = unarmed
+	case in.answer.armed != unarmed && !e.suspect:
+		e.watch, e.unconfirmed = in.answer.armed, false
+	case e.watch != unarmed && e.has && !same(e.kind, unsuspended(e.snap), snap):
+		// The read has armed nothing because there was a watch; but that has let
+		// a change pass.
+		e.watch = unarmed
 	}
-	// A read that began before the link went down may be answered after it: it
-	// is the truth of then, and the one that Resume asks for follows. But none
-	// follows on an end.
-	snap.Suspended = l.down && (snap.Exists || !e.untilDeleted)
-	if len(snap.Children) > 0 {
-		e.notBefore = time.Now().Add(min(time.Duration(len(snap.Children))*pausePerChild, time.Second))
+	// An answer may come after word that the connection is lost. It is the truth
+	// of then, and the read that follows a reconnect will make up for it. But none
+	// follows on an end, so that is said as it is.
+	snap.Suspended = e.down && !e.ended(snap)
+	e.publish(snap, thisRead, do)
+	switch {
+	case e.ended(snap) && !e.owes():
+		e.state = gone
+	case e.reread || e.watch == unarmed:
+		e.requestRead(do)
 	}
-	// Once it was known to be gone, an answer from before that is no news.
-	if !e.untilDeleted || e.have || !e.rereadAfter {
-		l.publish(e, snap, e.readSeq)
-	}
-	if e.rereadAfter && e.gone() {
-		e.have = false // who has come since this read began is to have another
-	}
-	if e.rereadAfter || e.armed == unarmed {
-		l.requestRead(e)
-	}
-	l.drop(e)
-}
-
-func unsuspended(s event.Snapshot) event.Snapshot {
-	s.Suspended = false
-	return s
-}
-
-// same reports whether a reader who follows kind has nothing to learn from b
-// after a. It compares transaction ids and not versions: a znode deleted and
-// created anew starts again at version zero.
-func same(kind event.Kind, a, b event.Snapshot) bool {
-	if a.Exists != b.Exists || a.Suspended != b.Suspended || a.Czxid != b.Czxid {
-		return false
-	}
-	switch kind {
-	case event.Data:
-		return a.Mzxid == b.Mzxid
-	case event.Children:
-		// The names are compared too: a server that is asked in the middle of a
-		// burst may give the parent's ids and its children of two moments.
-		return a.Pzxid == b.Pzxid && a.Cversion == b.Cversion && slices.Equal(a.Children, b.Children)
-	}
-	return true
 }

@@ -3,60 +3,76 @@ package watch
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/inbox"
 )
 
 // maxReads bounds the reads in flight at a time: after a reconnect everything
 // that is followed is read again, however much that is.
 const maxReads = 8
 
-// A Loop owns every watch of one client. Clients make theirs; a program has no
-// need to.
+// pausePerChild is the pause, for each child it has, between two listings of a
+// directory. It batches bursts; the first change after a pause is read at once.
+const pausePerChild = 50 * time.Microsecond
+
+// A Loop owns every watch of one client.
 //
-// One goroutine owns all its state. Events, the link's ups and downs,
-// subscriptions and the results of reads reach it through one unbounded inbox,
-// so that nothing can be lost and nobody who posts can block. Events are hints:
-// on any event, and on every reconnect, the loop reads again.
+// One goroutine owns all its state. Whatever happens reaches it through one
+// inbox, in the order in which it happened, so that nothing is lost and nobody
+// who reports it can block. What is to be done about it the entries decide; the
+// loop does it.
 type Loop struct {
 	source Source
-	inbox  inbox
-	done   chan struct{} // closed when the loop and all its reads are over
+	inbox  *inbox.Inbox[message]
+	done   chan struct{} // closed when the loop's goroutine is about to end
+	reads  sync.WaitGroup
 
 	// Owned by the goroutine of run.
-	entries map[key]*entry
-	pending []*entry // to be read, in order
-	reads   int      // in flight
-	epoch   int      // counts sessions; a read begun in an earlier one is void
-	link    int      // counts connections; of a watch armed on an earlier one the fate is open
-	down    bool     // the link is
+	followed map[key]*followed
+	due      []key   // to be read, in order
+	reading  int     // reads under way in this session
+	session  int     // counts sessions
+	down     bool    // the connection is
+	do       actions // room for those of one step
 }
 
-// A Source is where a [Loop] reads.
-type Source interface {
-	// Request calls f with a connection once a session is established, and
-	// returns its error; or an error of its own if there can be no connection
-	// any more. It may block; each call is on a goroutine of its own. If it
-	// returns an error, f may be running still.
-	Request(f func(Conn) error) error
-	// Refused reports whether err is the ensemble's answer, and no accident of
-	// the connection after which it makes sense to ask again.
-	Refused(err error) bool
-	// Ended returns what a stream on path, as its subscriber wrote it, shall
-	// say of its end for the reason cause.
-	Ended(path string, cause error) error
+// A followed is an entry with what the loop keeps beside it.
+type followed struct {
+	entry
+	notBefore time.Time // no read begins before; see pausePerChild
+}
+
+// A message is an input with its destination.
+type message struct {
+	input
+	paths   []string // of fired and rearmed: every key there
+	rested  key      // of rested
+	session int      // of answers: in which the read began
+}
+
+func (m message) String() string {
+	switch m.signal {
+	case fired, rearmed:
+		return fmt.Sprint(m.input, " at ", m.paths)
+	case rested:
+		return fmt.Sprint(m.input, " ", m.rested)
+	}
+	return m.input.String()
 }
 
 // NewLoop starts a loop that reads from source.
 func NewLoop(source Source) *Loop {
 	l := &Loop{
-		source:  source,
-		inbox:   inbox{wake: make(chan struct{}, 1)},
-		done:    make(chan struct{}),
-		entries: make(map[key]*entry),
-		down:    true,
+		source:   source,
+		inbox:    inbox.New[message](),
+		done:     make(chan struct{}),
+		followed: make(map[key]*followed),
+		down:     true,
 	}
 	go l.run()
 	return l
@@ -86,60 +102,211 @@ func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.
 	}
 	s, p := event.NewStream[event.Snapshot]()
 	sub := &subscription{key: k, ctx: ctx, as: as, out: streamSink{p}}
-	if !l.inbox.post(func() { l.subscribe(sub) }) {
-		p.Close(l.source.Ended(as, l.inbox.cause()))
+	if err := l.inbox.Put(message{input: input{signal: subscribe, sub: sub}}); err != nil {
+		p.Close(l.source.Ended(as, err))
 	}
 	return s
 }
 
-// Event takes an event from go-zookeeper's callback. It does not block.
+// Event takes an event from go-zookeeper's callback. Like the methods below but
+// Close and Wait it does not block.
 func (l *Loop) Event(ev zk.Event) {
-	l.inbox.post(func() { l.event(ev) })
+	l.post(message{input: input{signal: fired, event: ev.Type}, paths: []string{ev.Path}})
 }
 
-// Suspend marks all that streams last delivered as uncertain: the link is down.
-func (l *Loop) Suspend() {
-	l.inbox.post(l.suspend)
-}
+// Suspend says that the connection is lost.
+func (l *Loop) Suspend() { l.post(message{input: input{signal: suspended}}) }
 
-// Resume reads again all that is followed: the link is up, and, if newSession is set,
-// in another session, which has no watches yet.
+// Resume says that there is a connection again or, with newSession, one in
+// another session, which has no watches yet.
 func (l *Loop) Resume(newSession bool) {
-	l.inbox.post(func() { l.resume(newSession) })
+	l.post(message{input: input{signal: resumed, newSession: newSession}})
 }
 
-// Rearmed says that the server has taken over the watches on these full paths
-// after a reconnect, and has told what had changed.
+// Rearmed says that the server has taken over the watches on these paths after a
+// reconnect, and that Event has been called for what had changed.
 func (l *Loop) Rearmed(data, exist, child []string) {
-	l.inbox.post(func() {
-		l.rearmed(onData, data)
-		l.rearmed(onExist, exist)
-		l.rearmed(onChild, child)
-	})
+	for i, w := range [...]watch{onData, onExist, onChild} {
+		l.post(message{input: input{signal: rearmed, watch: w}, paths: [...][]string{data, exist, child}[i]})
+	}
 }
 
-// Close ends every stream with cause and waits for the loop's goroutines. The
-// source must have begun to fail its requests.
+// Close ends every stream with cause. No read begins any more when it returns.
 func (l *Loop) Close(cause error) {
-	l.inbox.close(cause)
+	l.inbox.Close(cause)
 	<-l.done
 }
+
+// Wait waits, after Close, for the reads that are under way.
+func (l *Loop) Wait() { l.reads.Wait() }
+
+// post puts m into the inbox. Once the loop is closed nothing matters any more.
+func (l *Loop) post(m message) { _ = l.inbox.Put(m) }
 
 func (l *Loop) run() {
 	defer close(l.done)
 	for {
-		posts, cause := l.inbox.take()
-		for _, do := range posts {
-			do()
+		<-l.inbox.Ready()
+		messages, cause := l.inbox.Take()
+		for _, m := range messages {
+			l.handle(m)
 		}
-		if cause == nil {
-			continue
-		}
-		for _, e := range l.entries {
-			l.end(e, cause)
-		}
-		if l.reads == 0 {
+		if cause != nil {
+			l.all(input{signal: closed, err: cause})
 			return
+		}
+		l.begin()
+	}
+}
+
+// handle gives m to the entries that it is for.
+func (l *Loop) handle(m message) {
+	switch m.signal {
+	case subscribe:
+		l.subscribe(m.input)
+	case unsubscribe:
+		l.at(m.sub.key, m.input)
+	case fired, rearmed:
+		for _, path := range m.paths {
+			for _, k := range keysAt(path) {
+				l.at(k, m.input)
+			}
+		}
+	case suspended:
+		l.down = true
+		l.all(m.input)
+	case resumed:
+		l.down = false
+		if m.newSession {
+			// Reads of the last one are void, and are no reason to wait.
+			l.session++
+			l.reading = 0
+		}
+		l.all(m.input)
+	case rested:
+		l.due = append(l.due, m.rested)
+	default:
+		if m.session == l.session {
+			l.reading--
+		}
+		if f := l.followed[m.read.key]; f != nil && m.answer != nil {
+			n := time.Duration(len(m.answer.snap.Children))
+			f.notBefore = time.Now().Add(min(n*pausePerChild, time.Second))
+		}
+		l.at(m.read.key, m.input)
+	}
+}
+
+func (l *Loop) subscribe(in input) {
+	sub := in.sub
+	if l.followed[sub.key] == nil {
+		l.followed[sub.key] = &followed{entry: entry{key: sub.key, down: l.down}}
+	}
+	if sub.ctx != nil {
+		sub.stop = context.AfterFunc(sub.ctx, func() {
+			sub.out.Close(l.source.Ended(sub.as, context.Cause(sub.ctx)))
+			l.post(message{input: input{signal: unsubscribe, sub: sub}})
+		})
+	}
+	l.at(sub.key, in)
+}
+
+// at gives in to the entry of k, if there is one.
+func (l *Loop) at(k key, in input) {
+	if f := l.followed[k]; f != nil {
+		l.step(f, in)
+	}
+}
+
+// all gives in to every entry.
+func (l *Loop) all(in input) {
+	for _, f := range l.followed {
+		l.step(f, in)
+	}
+}
+
+// begin begins reads that are due, as many as may be under way, if there is a
+// connection: without one nobody knows in which session they would be made.
+func (l *Loop) begin() {
+	for !l.down && l.reading < maxReads && len(l.due) > 0 {
+		k := l.due[0]
+		l.due[0] = key{} // the array stays for as long as there are others in it
+		l.due = l.due[1:]
+		l.at(k, input{signal: begin})
+	}
+	if len(l.due) == 0 {
+		l.due = nil // nor does the array stay
+	}
+}
+
+// step gives in to f and does what is to be done about it.
+func (l *Loop) step(f *followed, in input) {
+	do := l.do[:0]
+	f.step(in, &do)
+	for _, a := range do {
+		l.act(f, a)
+	}
+	clear(do)
+	l.do = do
+}
+
+func (l *Loop) act(f *followed, a action) {
+	switch a.verb {
+	case enqueue:
+		if wait := time.Until(f.notBefore); wait > 0 {
+			time.AfterFunc(wait, func() { l.post(message{input: input{signal: rested}, rested: f.key}) })
+		} else {
+			l.due = append(l.due, f.key)
+		}
+	case read:
+		l.reading++
+		answer := message{input: input{signal: answered, read: a.read}, session: l.session}
+		l.reads.Go(func() { l.read(answer) })
+	case deliver:
+		a.snap.Path = a.sub.as
+		a.sub.out.Publish(a.snap)
+	case tellUpToDate:
+		a.sub.out.setUpToDate(a.upToDate)
+	case end:
+		if a.sub.stop != nil {
+			a.sub.stop()
+		}
+		a.sub.out.Close(l.source.Ended(a.sub.as, a.err))
+	case forget:
+		delete(l.followed, f.key)
+		if len(l.followed) == 0 {
+			l.followed = make(map[key]*followed) // a map keeps the room for the most it ever had
 		}
 	}
 }
+
+// read makes the read of m, and says what has become of it.
+func (l *Loop) read(m message) {
+	m.answer, m.err = l.source.Read(m.read)
+	switch {
+	case m.err == nil:
+	case l.source.Refused(m.err):
+		m.signal = refused
+	default:
+		m.signal = failed
+	}
+	l.post(m)
+}
+
+// A sink is where the snapshots of a subscription go.
+type sink interface {
+	Publish(event.Snapshot)
+	Close(error)
+	// setUpToDate says whether the last snapshot holds until an event says
+	// otherwise. It is called with false for everything that has changed before
+	// anything of that is published, but for a deletion that is an end.
+	setUpToDate(bool)
+}
+
+// A streamSink is the sink that is a stream. Its receiver is not told more than
+// the snapshots.
+type streamSink struct {
+	event.Publisher[event.Snapshot]
+}
+
+func (streamSink) setUpToDate(bool) {}

@@ -31,9 +31,9 @@ var errEnd = errors.New("the end")
 
 var errLost = errors.New("connection lost")
 
-func (p *puppet) Request(f func(watch.Conn) error) error { return f(p) }
-func (p *puppet) Refused(error) bool                     { return false }
-func (p *puppet) Ended(_ string, cause error) error      { return cause }
+func (p *puppet) Read(r *watch.Read) (*watch.Answer, error) { return r.Do(p) }
+func (p *puppet) Refused(error) bool                        { return false }
+func (p *puppet) Ended(_ string, cause error) error         { return cause }
 
 func (p *puppet) Exists(path string) (bool, *zk.Stat, error) {
 	_, stat, err := p.ask("Exists " + path)
@@ -178,23 +178,26 @@ func TestLoopRaces(t *testing.T) {
 	}
 }
 
-// Close waits for reads that are in flight, and their results do no harm.
+// Close ends streams at once. Wait waits for reads that are under way, and their
+// results do no harm.
 func TestLoopCloseWaitsForReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &puppet{t: t, calls: make(chan call, 100)}
 		l := watch.NewLoop(p)
+		l.Resume(true)
 		s := l.Watch(bg, "/a", "/a", event.Data)
 		reply := p.expect("GetW /a")
 		closed := make(chan struct{})
 		go func() {
 			l.Close(errEnd)
+			l.Wait()
 			close(closed)
 		}()
 		<-s.Done()
 		synctest.Wait()
 		select {
 		case <-closed:
-			t.Error("Close has not waited")
+			t.Error("Wait has not waited")
 		default:
 		}
 		reply(5)

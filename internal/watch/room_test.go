@@ -12,7 +12,7 @@ import (
 func TestNobodyLooksAndNoRoomIsKept(t *testing.T) {
 	bubble(t, func(w *world) {
 		var cancels []context.CancelFunc
-		before := heap()
+		before := w.Heap()
 		for i := range 50_000 {
 			ctx, cancel := context.WithCancel(bg)
 			w.c.Follow(ctx, fmt.Sprintf("/a%d", i)) // which leaves no watch
@@ -24,7 +24,7 @@ func TestNobodyLooksAndNoRoomIsKept(t *testing.T) {
 		}
 		cancels = nil
 		w.Forget() // the requests
-		if after := heap(); after > before+3_000_000 {
+		if after := w.Heap(); after > before+3_000_000 {
 			t.Errorf("heap grew from %d to %d bytes", before, after)
 		}
 	})

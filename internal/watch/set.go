@@ -59,8 +59,8 @@ func (b *Set) Add(path string, kind event.Kind, untilDeleted bool) {
 	s.sub = &subscription{key: key{b.full(path), kind, untilDeleted}, as: path, out: s}
 	b.watched[as] = s
 	b.addPending(1)
-	if !b.loop.inbox.post(func() { b.loop.subscribe(s.sub) }) {
-		cause := b.loop.source.Ended(path, b.loop.inbox.cause())
+	if err := b.loop.inbox.Put(message{input: input{signal: subscribe, sub: s.sub}}); err != nil {
+		cause := b.loop.source.Ended(path, err)
 		b.put(s, Change{Kind: as.kind, Snapshot: event.Snapshot{Path: path}, Err: cause})
 	}
 }
@@ -81,7 +81,7 @@ func (b *Set) drop(s *watched) {
 	if !s.upToDate {
 		b.addPending(-1)
 	}
-	b.loop.inbox.post(func() { b.loop.unsubscribe(s.sub) })
+	b.loop.post(message{input: input{signal: unsubscribe, sub: s.sub}})
 }
 
 // Close ends all that Add began.

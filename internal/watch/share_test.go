@@ -100,15 +100,6 @@ func TestNobodyLooks(t *testing.T) {
 	})
 }
 
-// heap returns how much of the heap is in use when all is quiet.
-func heap() uint64 {
-	synctest.Wait()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 // Once nobody looks, what was read is not kept for whoever may come, though the
 // watch is, and serves them.
 func TestNobodyLooksAndNothingIsKept(t *testing.T) {
@@ -139,7 +130,7 @@ func TestNobodyLooksAndNothingIsKept(t *testing.T) {
 				full := func(snap event.Snapshot) bool {
 					return len(snap.Data) == size || len(snap.Children) == 10
 				}
-				before := heap()
+				before := w.Heap()
 				ctx, cancel := context.WithCancel(bg)
 				for i := range n {
 					if snap := w.first(follow(ctx, i)); !full(snap) {
@@ -147,7 +138,7 @@ func TestNobodyLooksAndNothingIsKept(t *testing.T) {
 					}
 				}
 				cancel()
-				if after := heap(); after > before+size*n/4 {
+				if after := w.Heap(); after > before+size*n/4 {
 					t.Errorf("heap grew from %d to %d bytes", before, after)
 				}
 				w.asked()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -55,7 +54,7 @@ func say(kind event.Kind, s event.Snapshot) string {
 		text = "there"
 	case s.Exists:
 		text = string(s.Data)
-	case s.Data != nil || s.Children != nil || s.Stat != zk.Stat{}:
+	case s.Data != nil || s.Children != nil || s.Stat != event.Stat{}:
 		text = "nothing, with something in it"
 	}
 	if s.Suspended {

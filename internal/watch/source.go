@@ -2,12 +2,27 @@ package watch
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
 )
+
+// A Source is where a [Loop] reads.
+type Source interface {
+	// Read calls r.Do with a connection of the present session, as soon as there
+	// is one, and returns what that returns; or an error, if the session ends
+	// first. It is called on a goroutine of its own, and blocks.
+	Read(r *Read) (*Answer, error)
+	// Refused reports whether err is the ensemble's answer, and no accident of
+	// the connection after which it makes sense to ask again.
+	Refused(err error) bool
+	// Ended returns the error with which a stream on path, as its subscriber
+	// wrote it, is to end for the reason cause.
+	Ended(path string, cause error) error
+}
 
 // A Conn is what a [Loop] needs of a connection. *zk.Conn is one.
 type Conn interface {
@@ -30,6 +45,10 @@ const (
 	onExist       // by ExistsW on a znode that is not
 	onChild       // by ChildrenW
 )
+
+var watches = [...]string{"unarmed", "on data", "on existence", "on children"}
+
+func (w watch) String() string { return watches[w] }
 
 // firedBy reports whether an event of type t uses up w.
 func (w watch) firedBy(t zk.EventType) bool {
@@ -56,8 +75,8 @@ func canFire(k event.Kind, t zk.EventType) bool {
 	return there.firedBy(t) || onExist.firedBy(t)
 }
 
-// A readRequest is what is to be read.
-type readRequest struct {
+// A Read says what is to be read.
+type Read struct {
 	key
 	arm bool // leave a watch behind
 	// known, if it Exists, is what was read before. The bytes are not asked for
@@ -65,31 +84,56 @@ type readRequest struct {
 	known event.Snapshot
 }
 
-// read takes a snapshot. If a watch is to be left behind, it says which. A
-// snapshot of a missing znode is no error.
-func (w readRequest) read(c Conn) (event.Snapshot, watch, error) {
-	if w.known.Exists && !w.arm && w.kind == event.Data {
-		snap, _, err := readOnce(c, w.path, event.Presence, false)
+func (r *Read) String() string {
+	if r.arm {
+		return fmt.Sprint("read and arm ", r.key)
+	}
+	return fmt.Sprint("read ", r.key)
+}
+
+// Path returns the absolute path of what is to be read.
+func (r *Read) Path() string { return r.path }
+
+// An Answer is what has been read.
+type Answer struct {
+	snap  event.Snapshot // of a missing znode if it does not Exist
+	armed watch          // the one left behind
+}
+
+func (a *Answer) String() string { return fmt.Sprint(describe(a.snap), ", ", a.armed) }
+
+// Do reads through c, in one request or in several.
+func (r *Read) Do(c Conn) (*Answer, error) {
+	snap, armed, err := r.do(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{snap, armed}, nil
+}
+
+func (r *Read) do(c Conn) (event.Snapshot, watch, error) {
+	if r.known.Exists && !r.arm && r.kind == event.Data {
+		snap, _, err := readOnce(c, r.path, event.Presence, false)
 		if err != nil || !snap.Exists {
 			return snap, unarmed, err
 		}
-		if snap.Czxid == w.known.Czxid && snap.Mzxid == w.known.Mzxid {
-			snap.Data = w.known.Data
+		if snap.Czxid == r.known.Czxid && snap.Mzxid == r.known.Mzxid {
+			snap.Data = r.known.Data
 			return snap, unarmed, nil
 		}
 	}
 	for {
-		snap, armed, err := readOnce(c, w.path, w.kind, w.arm)
+		snap, armed, err := readOnce(c, r.path, r.kind, r.arm)
 		if !errors.Is(err, zk.ErrNoNode) {
 			return snap, armed, err
 		}
-		if !w.arm || w.untilDeleted {
+		if !r.arm || r.untilDeleted {
 			return event.Snapshot{}, unarmed, nil
 		}
 		// Reading a missing znode arms nothing; asking whether it exists does.
 		// If it has come in the meantime, read it after all: each turn of this
 		// loop takes a create and a delete by someone else.
-		snap, armed, err = readOnce(c, w.path, event.Presence, true)
+		snap, armed, err = readOnce(c, r.path, event.Presence, true)
 		if err != nil || !snap.Exists {
 			return snap, armed, err
 		}
@@ -134,10 +178,33 @@ func readOnce(c Conn, path string, kind event.Kind, arm bool) (event.Snapshot, w
 		return event.Snapshot{}, unarmed, err
 	}
 	if stat != nil {
-		snap.Stat = *stat
+		snap.Stat = event.Stat(*stat)
 	}
 	if !arm {
 		w = unarmed
 	}
 	return snap, w, nil
+}
+
+func unsuspended(s event.Snapshot) event.Snapshot {
+	s.Suspended = false
+	return s
+}
+
+// same reports whether a and b are the same to a subscriber of kind. It compares
+// transaction ids and not versions: a znode deleted and created anew starts again
+// at version zero.
+func same(kind event.Kind, a, b event.Snapshot) bool {
+	if a.Exists != b.Exists || a.Suspended != b.Suspended || a.Czxid != b.Czxid {
+		return false
+	}
+	switch kind {
+	case event.Data:
+		return a.Mzxid == b.Mzxid
+	case event.Children:
+		// The names are compared too: a server that is asked in the middle of a
+		// burst may give the parent's ids and its children of two moments.
+		return a.Pzxid == b.Pzxid && a.Cversion == b.Cversion && slices.Equal(a.Children, b.Children)
+	}
+	return true
 }

@@ -57,7 +57,7 @@ func TestCanFire(t *testing.T) {
 // R31: a znode deleted and created anew starts again at version zero, so what
 // counts are transaction ids.
 func TestSame(t *testing.T) {
-	base := event.Snapshot{Exists: true, Stat: zk.Stat{Czxid: 5, Mzxid: 7, Pzxid: 9, Cversion: 2}, Children: []string{"a"}}
+	base := event.Snapshot{Exists: true, Stat: event.Stat{Czxid: 5, Mzxid: 7, Pzxid: 9, Cversion: 2}, Children: []string{"a"}}
 	with := func(f func(*event.Snapshot)) event.Snapshot {
 		s := base
 		f(&s)

@@ -1,0 +1,123 @@
+package watch
+
+import (
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/event"
+)
+
+// A signal is the kind of an input.
+type signal uint8
+
+const (
+	subscribe   signal = iota // sub begins to follow the znode
+	unsubscribe               // sub follows it no more
+	fired                     // an event of the type event has come for the path
+	suspended                 // the connection is lost
+	resumed                   // there is a connection again or, with newSession, one in another session
+	rearmed                   // the server has taken over watch after a reconnect, and has told what had changed
+	begin                     // there is room for the read that is due
+	answered                  // read has been made, with answer
+	failed                    // read has not been answered, and may be repeated
+	refused                   // the ensemble refuses read because of err
+	closed                    // nothing is followed any more because of err
+	rested                    // a pause is over; for the loop alone
+)
+
+var signals = [...]string{"subscribe", "unsubscribe", "fired", "suspended", "resumed", "rearmed", "begin",
+	"answered", "failed", "refused", "closed", "rested"}
+
+func (s signal) String() string { return signals[s] }
+
+// An input is what an entry is told.
+type input struct {
+	signal     signal
+	sub        *subscription
+	event      zk.EventType
+	newSession bool
+	watch      watch
+	read       *Read
+	answer     *Answer
+	err        error
+}
+
+func (in input) String() string {
+	switch in.signal {
+	case subscribe, unsubscribe:
+		return fmt.Sprint(in.signal, " ", in.sub.key)
+	case fired:
+		return fmt.Sprint(in.signal, " ", in.event)
+	case resumed:
+		if in.newSession {
+			return "resumed in a new session"
+		}
+	case rearmed:
+		return fmt.Sprint(in.signal, " ", in.watch)
+	case answered:
+		return fmt.Sprint(in.signal, " ", in.answer)
+	case failed:
+		return fmt.Sprint(in.signal, " ", in.read)
+	case refused, closed:
+		return fmt.Sprint(in.signal, " ", in.err)
+	}
+	return in.signal.String()
+}
+
+// A verb is the kind of an action.
+type verb uint8
+
+const (
+	enqueue      verb = iota // say begin when there is room for a read
+	read                     // make read, and say what has become of it
+	deliver                  // give snap to sub
+	tellUpToDate             // tell sub whether what it has is up to date
+	end                      // end sub, because of err
+	forget                   // forget the entry: it is as good as a new one
+)
+
+var verbs = [...]string{"enqueue", "read", "given", "up to date", "ended", "forget"}
+
+// An action is what an entry wants done.
+type action struct {
+	verb     verb
+	sub      *subscription
+	snap     event.Snapshot
+	upToDate bool
+	read     *Read
+	err      error
+}
+
+func (a action) String() string {
+	switch a.verb {
+	case read:
+		return a.read.String()
+	case deliver:
+		return "given " + describe(a.snap)
+	case tellUpToDate:
+		if !a.upToDate {
+			return "not up to date"
+		}
+	case end:
+		return fmt.Sprint("ended: ", a.err)
+	}
+	return verbs[a.verb]
+}
+
+// actions collects what a step wants done, in order.
+type actions []action
+
+func (do *actions) add(a action) { *do = append(*do, a) }
+
+// describe puts a snapshot in few words.
+func describe(s event.Snapshot) string {
+	text := "nothing"
+	if s.Exists {
+		text = fmt.Sprintf("%#x", max(s.Mzxid, s.Pzxid))
+	}
+	if s.Suspended {
+		text += ", suspended"
+	}
+	return text
+}

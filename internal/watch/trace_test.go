@@ -1,0 +1,166 @@
+package watch
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/event"
+)
+
+var update = flag.Bool("update", false, "write what entries do into testdata; commit only what you understand")
+
+// TestTraces plays testdata. Each line is an input, and behind the arrow what the
+// entry made of it: its state, and what it wants done. Subscribers have one
+// letter. Answers are given as the transaction that wrote what was read, or as
+// nothing, with the watch that the read has armed; an answer is to the newest read,
+// or with "late" to the one before.
+func TestTraces(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no traces:", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			was, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := (&tracer{T: t}).play(string(was))
+			if *update {
+				if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			wants, gots := strings.Split(string(was), "\n"), strings.Split(now, "\n")
+			for i, want := range wants {
+				if got := gots[i]; got != want {
+					t.Errorf("%s:%d:\n got %s\nwant %s", file, i+1, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A tracer plays one trace.
+type tracer struct {
+	*testing.T
+	e     *entry
+	subs  map[string]*subscription
+	reads []*Read
+}
+
+// play returns trace with everything behind the arrows as it is now.
+func (t *tracer) play(trace string) string {
+	lines := strings.Split(trace, "\n")
+	for i, text := range lines {
+		text, _, _ = strings.Cut(text, "->")
+		args := strings.Fields(text)
+		switch {
+		case len(args) == 0 || args[0] == "#":
+			continue
+		case args[0] == "start":
+			t.start(args[1:])
+			continue
+		}
+		var do actions
+		t.e.step(t.input(args), &do)
+		var made []string
+		for _, a := range do {
+			what := a.String()
+			if a.verb == read {
+				t.reads = append(t.reads, a.read)
+				what = strings.TrimSuffix(what, " "+a.read.key.String())
+			}
+			for name, sub := range t.subs {
+				if sub == a.sub {
+					what = name + " " + what
+				}
+			}
+			made = append(made, what)
+		}
+		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s -> %-8s  %s", strings.Join(args, " "), t.e.state, strings.Join(made, "; ")), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (t *tracer) start(args []string) {
+	k := key{path: "/a", kind: kindNamed(t.T, args[0]), untilDeleted: slices.Contains(args, "deleted")}
+	t.e, t.subs, t.reads = &entry{key: k, down: slices.Contains(args, "down")}, make(map[string]*subscription), nil
+}
+
+// words are what the inputs of a trace are made of.
+var words = map[string]zk.EventType{
+	"created": zk.EventNodeCreated, "changed": zk.EventNodeDataChanged,
+	"deleted": zk.EventNodeDeleted, "children": zk.EventNodeChildrenChanged,
+}
+
+// input parses a line.
+func (t *tracer) input(args []string) input {
+	s := slices.Index(signals[:], args[0])
+	if s < 0 {
+		t.Fatalf("no input %q", args[0])
+	}
+	in := input{signal: signal(s)}
+	switch args = args[1:]; in.signal {
+	case subscribe:
+		t.subs[args[0]] = &subscription{key: t.e.key}
+		in.sub = t.subs[args[0]]
+	case unsubscribe:
+		in.sub = t.subs[args[0]]
+	case fired:
+		in.event = words[args[0]]
+	case resumed:
+		in.newSession = slices.Contains(args, "anew")
+	case rearmed:
+		in.watch = watchNamed(args)
+	case answered, failed, refused:
+		in.read = t.reads[len(t.reads)-1]
+		if slices.Contains(args, "late") {
+			in.read = t.reads[len(t.reads)-2]
+		}
+		in.err = errors.New("denied")
+		if in.signal == answered {
+			in.answer = &Answer{armed: watchNamed(args)}
+			if args[0] != "nothing" {
+				n, err := strconv.ParseInt(args[0], 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in.answer.snap = event.Snapshot{Exists: true, Stat: event.Stat{Czxid: 1, Mzxid: n, Pzxid: n}}
+			}
+		}
+	case closed:
+		in.err = errors.New("closed")
+	}
+	return in
+}
+
+func kindNamed(t *testing.T, name string) event.Kind {
+	for k := event.Presence; k <= event.Children; k++ {
+		if k.String() == name {
+			return k
+		}
+	}
+	t.Fatalf("no kind %q", name)
+	return 0
+}
+
+// watchNamed returns the watch that args name, as in "on data", if any.
+func watchNamed(args []string) watch {
+	for w := unarmed; w <= onChild; w++ {
+		if strings.Contains(strings.Join(args, " "), w.String()) {
+			return w
+		}
+	}
+	return unarmed
+}
