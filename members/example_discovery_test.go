@@ -108,12 +108,12 @@ func Example_discovery() {
 	}
 	for b.update(<-views.Updates()) < 2 {
 	}
-	fmt.Println(ask() != ask())
+	fmt.Println(map[string]bool{ask(): true, ask(): true})
 	health <- false // of ada
 	for b.update(<-views.Updates()) > 1 {
 	}
 	fmt.Println(ask(), ask())
 	// Output:
-	// true
+	// map[ada:true ben:true]
 	// ben ben
 }

@@ -40,7 +40,7 @@ import (
 // leaves the guards of earlier members in force. Its own guard stays until its session
 // ends, and [coord.Hold.Release] says so.
 func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
-	data := claim.NewData(bytes.Clone(m.Data))
+	m.Data = bytes.Clone(m.Data)
 	return coord.NewHold(ctx, g.c, "join", g.path(m.ID), func(k *coord.Keeper) error {
 		if err := errors.Join(g.check(m.ID), g.checkData(m.ID, m.Data)); err != nil {
 			return err
@@ -50,7 +50,7 @@ func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
 			return err
 		}
 		defer release()
-		return g.claim(ctx, k, claim.Claim{Path: g.path(m.ID), Data: data, Guarded: true}, m.ID)
+		return g.claim(ctx, k, claim.Claim{Path: g.path(m.ID), Data: claim.NewData(m.Data), Guarded: true}, m.ID)
 	})
 }
 

@@ -336,7 +336,7 @@ func TestStatusIsSuspended(t *testing.T) {
 				if s := w.stands(m, "in", func(s members.Status) bool { return s.In && !s.Suspended }); (s.Token > first.Token) != expires {
 					w.Errorf("back, it stands %+v; at first %+v", s, first)
 				}
-				w.must(m.Leave(bg))
+				w.Must(m.Leave(bg))
 			})
 		})
 	}
