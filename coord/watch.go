@@ -65,7 +65,7 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 // because nobody waits for it: when s is over it returns only when the connection
 // has been closed.
 func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
-	report := s.c.report.request(s.c.ctx, purpose{"watch", s.c.relative(r.Path())})
+	report := s.c.report.request(s.c.report.ctx, purpose{"watch", s.c.relative(r.Path())})
 	if err := s.admit(s.c.ctx); err != nil {
 		report.ended(err)
 		return nil, err
