@@ -313,3 +313,31 @@ func TestJoined(t *testing.T) {
 		w.Wait("joined, still", m.Joined())
 	})
 }
+
+// R34: a Status says while it may be out of date, and then again what is the case.
+func TestStatusIsSuspended(t *testing.T) {
+	for _, expires := range []bool{false, true} {
+		t.Run(fmt.Sprint("expires: ", expires), func(t *testing.T) {
+			bubble(t, func(w *place) {
+				c := w.client(term)
+				m := w.keep(c, "self", "1")
+				first, _ := m.Latest()
+				heal := w.Fake.Cut(c)
+				s := w.stands(m, "in, perhaps", func(s members.Status) bool { return s.Suspended })
+				if !s.In || s.Token != first.Token || s.Err != nil {
+					w.Errorf("suspended, it stands %+v", s)
+				}
+				if expires {
+					if s := w.out(m, coord.ErrExpired); s.Suspended || s.Token != first.Token {
+						w.Errorf("expired, it stands %+v", s)
+					}
+				}
+				heal()
+				if s := w.stands(m, "in", func(s members.Status) bool { return s.In && !s.Suspended }); (s.Token > first.Token) != expires {
+					w.Errorf("back, it stands %+v; at first %+v", s, first)
+				}
+				w.Must(m.Leave(bg))
+			})
+		})
+	}
+}

@@ -3,6 +3,8 @@ package members_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,6 +150,25 @@ func TestManySeekOneID(t *testing.T) {
 			}
 			w.Must(left[in].Leave(bg))
 			left = append(left[:in:in], left[in+1:]...)
+		}
+	})
+}
+
+// Why an ID is taken says by which session, as ZooKeeper's logs write it, and that it
+// may be that of an earlier process.
+func TestTakenSaysByWhom(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(long)
+		w.join(c, "self", "")
+		w.create(dir+"/none", "", 0, world)
+		g := members.New(w.client(term), dir)
+		for id, want := range map[string]string{
+			"self": fmt.Sprintf("taken by session %#x; if that is of an earlier run of this program, until it expires", c.Session().ID()),
+			"none": "taken by a znode of no session",
+		} {
+			if err := g.Join(bg, members.Member{ID: id}).Wait(); !errors.Is(err, members.ErrTaken) || !strings.HasSuffix(err.Error(), want) {
+				w.Errorf("%v, want ... %s", err, want)
+			}
 		}
 	})
 }
