@@ -252,12 +252,12 @@ func TestDiff(t *testing.T) {
 				changed = append(changed, id+"="+now)
 			}
 		}
-		j, l, c := members.Diff(prev, next)
+		j, l, c := next.Diff(prev)
 		if !slices.Equal(words(j), joined) || !slices.Equal(words(l), left) || !slices.Equal(words(c), changed) {
 			t.Fatalf("from %q to %q: %q, %q, %q; want %q, %q, %q", say(prev), say(next), words(j), words(l), words(c), joined, left, changed)
 		}
 	}
-	if j, l, c := members.Diff(members.View{}, members.View{}); j != nil || l != nil || c != nil {
+	if j, l, c := (members.View{}).Diff(members.View{}); j != nil || l != nil || c != nil {
 		t.Error("nothing has changed, and there is something")
 	}
 }
