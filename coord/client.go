@@ -174,7 +174,16 @@ func (c *Client) change(s *Session, next State, cause error) {
 
 // become takes s to the state next, and c with it, in one step: whoever observes the
 // one already finds the other. A session that is over, having become Expired or Closed
-// for cause, stays so. It is called with c.mu held, by whoever has learned of the change.
+// for cause, stays so. It is called with c.mu held, by whoever has learned of the change:
+//
+//   - Connected: by the wire, when a server serves the session;
+//   - Suspended: by go-zookeeper, when it has lost the connection;
+//   - Expired: by either, or by whoever made a request, on the ensemble's word; by
+//     keepLease, or whoever looks at the clock, for want of it;
+//   - Closed: by Close.
+//
+// First of all the holds are told, then the loop, which stops reading or reads again.
+// Functions of the program hear of it later, from the reporter.
 func (c *Client) become(s *Session, next State, cause error) {
 	if s.Err() != nil || next == Connected && s.gate.open || next == Suspended && !s.gate.open {
 		return

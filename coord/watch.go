@@ -82,7 +82,7 @@ func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
 // A new session may start on any server.
 func (s *Session) catchUp(ctx context.Context) error {
 	s.c.mu.Lock()
-	synced := s.isFirst || s.synced
+	synced := s.synced
 	s.c.mu.Unlock()
 	if synced {
 		return nil
