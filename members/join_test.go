@@ -24,7 +24,7 @@ func TestJoin(t *testing.T) {
 		data[0] = 'X' // what was given is what counts
 		w.Must(h.Wait())
 		w.sees(r, "self=1")
-		if _, stat, err := w.Op().Exists(dir + "/self"); err != nil || stat.EphemeralOwner != c.Session().ID() || coord.Token(stat.Czxid) != h.Token() {
+		if _, stat, err := w.Op().Exists(dir + "/self"); err != nil || stat.EphemeralOwner != c.Kit().Session().ID() || coord.Token(stat.Czxid) != h.Token() {
 			w.Errorf("%+v, %v; token %v", stat, err, h.Token())
 		}
 		w.Must(w.passes(h))
@@ -63,7 +63,7 @@ func TestJoinEnds(t *testing.T) {
 			w.create(dir+"/self", "his", zk.FlagEphemeral, world)
 			heal()
 		}, coord.ErrDeleted, "self=his"},
-		{"the ensemble ends the session", func(w *place, c *coord.Client) { w.Fake.Expire(c.Session().ID()) }, coord.ErrExpired, ""},
+		{"the ensemble ends the session", func(w *place, c *coord.Client) { w.Fake.Expire(c.Kit().Session().ID()) }, coord.ErrExpired, ""},
 		{"nothing is heard", func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Fake.Stall(c, coordtest.Both)) }, coord.ErrExpired, ""},
 		{"the client is closed", func(w *place, c *coord.Client) { w.Must(c.Close()) }, coord.ErrClosed, ""},
 	} {

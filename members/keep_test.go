@@ -28,7 +28,7 @@ func TestKeepComesBack(t *testing.T) {
 			want := coord.ErrExpired
 			switch i % 3 {
 			case 0:
-				w.Fake.Expire(c.Session().ID())
+				w.Fake.Expire(c.Kit().Session().ID())
 			case 1:
 				w.Must(w.Op().Delete(dir+"/self", -1))
 				want = coord.ErrDeleted
@@ -42,7 +42,7 @@ func TestKeepComesBack(t *testing.T) {
 			}
 			token = s.Token
 			time.Sleep(3 * term)
-			if got := w.truth(); got != "self=1" || w.owner("self") != c.Session().ID() {
+			if got := w.truth(); got != "self=1" || w.owner("self") != c.Kit().Session().ID() {
 				w.Errorf("there is %q", got)
 			}
 		}
@@ -87,7 +87,7 @@ func TestUpdate(t *testing.T) {
 		"a lost reply":   func(w *place, c *coord.Client) { w.Fake.LoseReply(c) },
 		"a reset":        func(w *place, c *coord.Client) { w.Fake.LinkOf(c).Reset() },
 		"a cut":          func(w *place, c *coord.Client) { time.AfterFunc(time.Second, w.Fake.Cut(c)) },
-		"an expiry":      func(w *place, c *coord.Client) { w.Fake.Expire(c.Session().ID()) },
+		"an expiry":      func(w *place, c *coord.Client) { w.Fake.Expire(c.Kit().Session().ID()) },
 		"silence":        func(w *place, c *coord.Client) { time.AfterFunc(2*term, w.Fake.Stall(c, coordtest.Both)) },
 		"deletion":       func(w *place, _ *coord.Client) { _ = w.Op().Delete(dir+"/self", -1) },
 		"another writes": func(w *place, c *coord.Client) { _, _ = w.Op().Set(dir+"/self", []byte("other"), -1) },

@@ -49,7 +49,7 @@ func TestTaken(t *testing.T) {
 				s := w.out(m, members.ErrTaken)
 				w.WantsOp(s.Err, "keep", dir+"/self", members.ErrTaken)
 				w.open("end", m.Done())
-				w.Fake.Expire(c.Session().ID()) // it goes on waiting in the next session
+				w.Fake.Expire(c.Kit().Session().ID()) // it goes on waiting in the next session
 				time.Sleep(time.Minute)
 				w.WantsOp(g.Join(bg, me).Wait(), "join", dir+"/self", members.ErrTaken) // and has the seat meanwhile
 				if got, _ := m.Latest(); got.In {
@@ -163,7 +163,7 @@ func TestTakenSaysByWhom(t *testing.T) {
 		w.create(dir+"/none", "", 0, world)
 		g := members.New(w.client(term), dir)
 		for id, want := range map[string]string{
-			"self": fmt.Sprintf("taken by session %#x; if that is of an earlier run of this program, until it expires", c.Session().ID()),
+			"self": fmt.Sprintf("taken by session %#x; if that is of an earlier run of this program, until it expires", c.Kit().Session().ID()),
 			"none": "taken by a znode of no session",
 		} {
 			if err := g.Join(bg, members.Member{ID: id}).Wait(); !errors.Is(err, members.ErrTaken) || !strings.HasSuffix(err.Error(), want) {
