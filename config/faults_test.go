@@ -220,7 +220,7 @@ func TestFaults(t *testing.T) {
 	for _, p := range plots {
 		workloads = append(workloads, harness.Workload{Name: p.name, Faults: faults, Run: func(hw *harness.World, connect func() *harness.Client) {
 			w := newWorld(hw, connect())
-			first := w.c.Session()
+			first := w.c.Kit().Session()
 			var y tally
 			p.run(w, &y)
 			w.Rest()

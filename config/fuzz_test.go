@@ -15,6 +15,7 @@ import (
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A deep has what hostile JSON can make trouble with.
@@ -152,8 +153,8 @@ func FuzzNames(f *testing.F) {
 			return
 		}
 		at := strings.TrimSuffix(path, "/") + "/" + key
-		valid := coord.CheckPath(path) == nil && coord.CheckPath(at) == nil && key != "" &&
-			remove != "" && coord.CheckPath(strings.TrimSuffix(path, "/")+"/"+remove) == nil && remove != key
+		valid := zkpath.Check(path) == nil && zkpath.Check(at) == nil && key != "" &&
+			remove != "" && zkpath.Check(strings.TrimSuffix(path, "/")+"/"+remove) == nil && remove != key
 		err := config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{key: "value"}, remove)
 		var e *coord.Error
 		switch {
@@ -168,7 +169,7 @@ func FuzzNames(f *testing.F) {
 			}
 		}
 		_, err = config.New(c, path, config.Text()).Modify(ctx, func(string) (string, error) { return "modified", nil })
-		if (err == nil) != (coord.CheckPath(path) == nil) {
+		if (err == nil) != (zkpath.Check(path) == nil) {
 			t.Errorf("change of %q: %v", path, err)
 		}
 	})

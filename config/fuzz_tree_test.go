@@ -13,6 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // FuzzTree has a Tree follow znodes of hostile names with hostile bytes, on two
@@ -41,7 +42,7 @@ func FuzzTree(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string, data, below []byte) {
 		path := "/fuzz/" + name
-		if len(name) > 1<<10 || coord.CheckPath(path) != nil {
+		if len(name) > 1<<10 || zkpath.Check(path) != nil {
 			return
 		}
 		if _, err := op.Create(path, data, 0, zk.WorldACL(zk.PermAll)); err != nil {

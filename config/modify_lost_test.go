@@ -133,11 +133,11 @@ var modifyingsLost = []guarantee{
 			w.Errorf("%v; stored %s", err, w.Get("/n"))
 		}
 		w.Await(w.c, coord.Connected)
-		old := w.c.Session()
+		old := w.c.Kit().Session()
 		cuts = 1
 		n, err := config.New(w.c, "/n", numbers).Modify(bg, cutOff)
 		w.Must(err)
-		if n.Value != 2 || w.Get("/n") != "2" || w.c.Session() == old {
+		if n.Value != 2 || w.Get("/n") != "2" || w.c.Kit().Session() == old {
 			w.Errorf("returned %+v, stored %s", n, w.Get("/n"))
 		}
 	}},
@@ -153,7 +153,7 @@ var modifyingsLost = []guarantee{
 			{"the answer is lost", func() func() { return w.link.Stall(coordtest.ToClient) }},
 			{"the request is carried out late", w.Fake.Freeze},
 		} {
-			old := w.c.Session()
+			old := w.c.Kit().Session()
 			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 				dir := coordtest.ToServer
 				if x.name == "the answer is lost" {
@@ -170,7 +170,7 @@ var modifyingsLost = []guarantee{
 			if want++; n != want || w.Get("/n") != fmt.Sprint(want) {
 				w.Errorf("%s: returned %d, stored %s, want %d", x.name, n, w.Get("/n"), want)
 			}
-			if w.c.Session() == old {
+			if w.c.Kit().Session() == old {
 				w.Errorf("%s: the session is the same", x.name)
 			}
 		}
@@ -222,7 +222,7 @@ var modifyingsLost = []guarantee{
 				w.Expire(w.client) // a request that is lost, or an answer
 				return coordtest.HangUp
 			})
-			was := w.c.Session()
+			was := w.c.Kit().Session()
 			n, err := add(bg, w.c, "/n")
 			if w.Must(err); n != i+1 || w.Get("/n") != fmt.Sprint(n) || was.Err() == nil {
 				w.Errorf("direction %d: returned %d, stored %s", dir, n, w.Get("/n"))

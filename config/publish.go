@@ -23,19 +23,18 @@ import (
 // What is stored is replaced, whatever it is: of two publications, the last wins.
 // What does not exist is created. What is missing above it is created first, and
 // stays even if the transaction is refused. To remove a key that does not exist is
-// no error; to remove one that has children is one, [coord.ErrNotEmpty], unless they are
-// removed as well. Among several keys, the same transaction makes sure that a key
+// no error; to remove one that has children is one, [coord.ErrNotEmpty], unless they
+// are removed as well. Among several keys, the same transaction makes sure that a key
 // does not exist: a znode is created in its place and deleted again. That needs the
 // permission for both, makes those who follow the directory look at it again, and is
 // refused below an ephemeral znode, which can have no keys.
 //
-// A publication is carried out once or not at all, as the change of [Value.Modify],
-// and an error means what it means there. Nothing is asked of the ensemble if a key
-// is invalid, or both stored and removed, or if the values take more than
-// 992 KiB together, or all of it, with the client's access list for
-// each that is stored, is more than a server takes as one request. That may turn out
-// later, and nothing be changed, if many keys to be removed do not exist: such a key
-// takes about three times the room.
+// A publication is carried out once or not at all, and its errors mean what those of
+// [Value.Modify] do. Nothing is asked of the ensemble if a key is invalid, or both
+// stored and removed; if the values take more than 992 KiB together; or if all of it,
+// with the client's access list for each value, is more than a server takes as one
+// request, which is [coord.ErrTooLarge]. That may turn out later, with nothing changed,
+// if many keys to be removed do not exist: such a key takes about three times the room.
 func (t *Tree[T]) Publish(ctx context.Context, set map[string]T, remove ...string) error {
 	err := t.check(false, len(set) > 0)
 	var writes []write

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -76,6 +77,21 @@ func TestPublicationsMeetOnRealServer(t *testing.T) {
 			}
 		})
 	}
+	c := dial()
+	trees = append(trees, c)
+	reading.Go(func() { // and one reads a whole after the other
+		for {
+			k, err := config.NewTree(c, root, numbers).Read(t.Context())
+			if errors.Is(err, coord.ErrClosed) {
+				return
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			check(k)
+		}
+	})
 	began := time.Now()
 	for i := range publishers {
 		c := dial()

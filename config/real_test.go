@@ -41,20 +41,37 @@ func TestReal(t *testing.T) {
 		})
 	}
 
-	// Changes, with every way of losing one. (R60.)
+	// Changes, with every way of losing one; they come back as they are stored. (R60.)
+	value := config.New(c, "/deep/down/n", numbers)
 	want := 0
 	for range 2 {
 		for _, action := range []coordtest.Action{coordtest.Pass, coordtest.HangUp, coordtest.PassAndHangUp} {
 			for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
 				lose(action, dir)
-				n, err := add(bg, c, "/deep/down/n")
+				u, err := value.Modify(bg, increment)
 				w.Must(err)
-				if want++; n != want || get("/deep/down/n") != fmt.Sprint(want) {
-					t.Fatalf("returned %d, stored %s, want %d", n, get("/deep/down/n"), want)
+				data, stat, err := w.Op().Get(root + "/deep/down/n")
+				w.Must(err)
+				if want++; u.Value != want || string(data) != fmt.Sprint(want) {
+					t.Fatalf("returned %d, stored %s, want %d", u.Value, data, want)
+				}
+				if u.Version != stat.Version || u.Mzxid != stat.Mzxid || u.Modified != time.UnixMilli(stat.Mtime) {
+					t.Errorf("returned %+v, stored is %+v", u, stat)
 				}
 			}
 		}
-		w.Delete(root + "/deep/down/n")
+		lose(coordtest.HangUp, coordtest.ToClient)
+		u, err := value.Store(bg, 7)
+		w.Must(err)
+		if read, err := value.Read(bg); err != nil || read.Value != 7 || read.Mzxid != u.Mzxid || read.Version != u.Version {
+			t.Errorf("stored %+v, read %+v, %v", u, read, err)
+		}
+		lose(coordtest.HangUp, coordtest.ToClient)
+		w.Must(value.Delete(bg))
+		w.Must(value.Delete(bg))
+		if got := get("/deep/down/n"); got != "nothing" {
+			t.Errorf("stored %s", got)
+		}
 		want = 0
 	}
 

@@ -9,7 +9,8 @@ import (
 	"github.com/zkcoord/zkcoord/internal/backoff"
 )
 
-// A lookFunc asks what there is at a path: Get or Exists of a session.
+// A lookFunc asks what there is at a path. It is Get or Exists of a session, which
+// comes first in method expressions.
 type lookFunc func(s *coord.Session, ctx context.Context, path string) (coord.Node, error)
 
 // synced returns look with an answer no older than the call, unless it comes from a

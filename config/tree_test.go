@@ -114,7 +114,7 @@ func TestTree(t *testing.T) {
 		create("/app/late", []byte("6"))
 		heal()
 		expect("a=5 late=6")
-		server.Expire(c.Session().ID())
+		server.Expire(c.Kit().Session().ID())
 		time.Sleep(time.Minute)
 		if k, _ := tree.Latest(); sayKeys(k) != "a=5 late=6" {
 			t.Errorf("after the session's end: %q", sayKeys(k))

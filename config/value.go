@@ -30,7 +30,7 @@ type Update[T any] struct {
 
 	Version  int32     // of the znode when Value was stored
 	Mzxid    int64     // the transaction that stored Value; zero if there has been no good value
-	Modified time.Time // when that was, by the clock of the ensemble's leader
+	Modified time.Time // when that was, by the clock of the ensemble's leader; zero if Mzxid is
 	Read     time.Time // when Value was last known to be what is stored, by the clock of this program
 
 	// Err says what is wrong with what is stored now, if that is not Value: an
@@ -44,7 +44,11 @@ type Update[T any] struct {
 
 // updateOf returns the Update of v, which is what is stored now, with this stat.
 func updateOf[T any](v T, stat coord.Stat) Update[T] {
-	return Update[T]{Value: v, Version: stat.Version, Mzxid: stat.Mzxid, Modified: stat.Modified(), Read: time.Now()}
+	u := Update[T]{Value: v, Version: stat.Version, Mzxid: stat.Mzxid, Read: time.Now()}
+	if u.Mzxid != 0 {
+		u.Modified = stat.Modified()
+	}
+	return u
 }
 
 // failed returns what a method of v returns that ended with the cause err.
@@ -128,12 +132,18 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 // An error is an [*coord.Error]: the ensemble's refusal, the error of change, that
 // of Decode for a value that is malformed, that of Encode, [coord.ErrClosed] or,
 // when ctx ends first, its cause. It means that nothing was stored, unless it is
-// [coord.ErrUnknown], which comes with its reason: ctx ended, or c was closed, while an
-// answer was due; or the session ended before the answer came, and what would tell
-// is gone when the next one begins, a minute later, say.
+// [coord.ErrUnknown], which comes with its reason: ctx ended, or the client was
+// closed, while an answer was due; or the session ended before the answer came, and
+// what would tell is gone when the next one begins, a minute later, say. The change
+// may then have been carried out, once, or not; or it may still be, as long as the
+// ensemble keeps the session in which it was sent.
 //
 // change may be called any number of times, on the caller's goroutine, and should
 // do nothing but compute. If it panics, nothing is stored, and Modify panics.
+//
+// The Update has the Version, the Mzxid and the time of what was stored. Of a znode that
+// was created by a client without a znode of its own below /_zkcoord, Mzxid and
+// Modified are zero if it was changed again at once.
 //
 // A znode that is a container, as package lock makes them for directories, or
 // ephemeral, stays so, and its value is removed with it.
@@ -159,8 +169,9 @@ func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error)) (Updat
 	})
 }
 
-// Store stores x, whatever is stored before, malformed or missing, and returns it
-// as stored. It is carried out, and fails, as [Value.Modify].
+// Store stores x in place of whatever is stored, even if that is malformed, or
+// creates it, and returns what it has stored. It is carried out once or not at all,
+// and its errors mean what those of [Value.Modify] do.
 func (v *Value[T]) Store(ctx context.Context, x T) (Update[T], error) {
 	if err := v.check(false, true); err != nil {
 		return v.failed("store", err)
@@ -221,11 +232,11 @@ func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (coord.
 		return coord.Stat{}, err
 	}
 	if stat == nil {
-		// It was created without a witness. If it has not been recreated since:
-		if n, err := s.Exists(ctx, w.path); err == nil && n.Stat.Czxid == n.Stat.Mzxid {
-			stat = &n.Stat
-		} else {
-			stat = new(coord.Stat)
+		// It was created, without a witness: only the znode tells when, unless
+		// somebody has changed it since.
+		stat = new(coord.Stat)
+		if n, err := s.Exists(ctx, w.path); err == nil && n.Czxid == n.Mzxid {
+			*stat = n.Stat
 		}
 	}
 	stat.Version = 0
@@ -236,7 +247,8 @@ func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (coord.
 }
 
 // Delete deletes the znode. If there is none, that is no error; if it has children
-// it is one, [coord.ErrNotEmpty]. It is carried out, and fails, as [Value.Modify].
+// it is one, [coord.ErrNotEmpty]. It is carried out once or not at all, and its errors
+// mean what those of [Value.Modify] do.
 func (v *Value[T]) Delete(ctx context.Context) error {
 	err := v.check(false, false)
 	if err == nil {

@@ -168,7 +168,7 @@ var watchings = []guarantee{
 		s := config.New(w.c, "/n", numbers).Watch(bg)
 		w.expect(s, "1 v0")
 		heal := w.link.Stall(3)
-		old := w.c.Session()
+		old := w.c.Kit().Session()
 		<-old.Done()
 		w.expect(s, "1 v0 suspended")
 		w.Set("/n", "2")

@@ -114,7 +114,7 @@ func TestWitnessesWithoutContainers(t *testing.T) {
 			if len(witnesses()) == 0 {
 				t.Error("there are no witnesses")
 			}
-			old := c.Session()
+			old := c.Kit().Session()
 			for _, name := range witnesses() {
 				_, stat, err := w.op.Get("/_zkcoord/" + name)
 				if w.Must(err); stat.EphemeralOwner != old.ID() || stat.NumChildren > 0 {

@@ -106,7 +106,7 @@ func TestCredentialsOnEveryConnection(t *testing.T) {
 		auth := coord.Auth{Scheme: "digest", Credential: []byte("u:" + secret)}
 		c := w.client(l, coord.Options{Auth: []coord.Auth{auth}, ACL: []coord.ACL{coord.DigestACL(coord.PermAll, "u", secret)}, Logger: j.logger()})
 		other := w.client(w.line(), coord.Options{})
-		must(t, c.Session().MakeDir(bg, "/ours/deep"))
+		must(t, c.Kit().Session().MakeDir(bg, "/ours/deep"))
 		get := func(c *coord.Client) error {
 			_, err := coord.Read(bg, c, func(conn *zk.Conn) (string, error) {
 				data, _, err := conn.Get("/ours/deep")
@@ -121,7 +121,7 @@ func TestCredentialsOnEveryConnection(t *testing.T) {
 			}
 			w.Flap(c, l.Reset)
 			must(t, get(c))
-			w.Flap(c, func() { w.Fake.Expire(c.Session().ID()) })
+			w.Flap(c, func() { w.Fake.Expire(c.Kit().Session().ID()) })
 		}
 		for _, text := range []string{fmt.Sprint(auth), fmt.Sprintf("%v %+v %#v %s", auth, auth, auth, auth), j.String()} {
 			if strings.Contains(text, secret) || text == "" {
@@ -151,7 +151,7 @@ func TestChroot(t *testing.T) {
 		if snap := <-s.Updates(); snap.Exists || snap.Path != "/a" {
 			t.Errorf("first %+v", snap)
 		}
-		must(t, c.Session().MakeDir(bg, c.FullPath("/a")))
+		must(t, c.Kit().Session().MakeDir(bg, c.FullPath("/a")))
 		if snap := <-s.Updates(); !snap.Exists || snap.Path != "/a" {
 			t.Errorf("then %+v", snap)
 		}
@@ -188,7 +188,7 @@ func TestMakeDir(t *testing.T) {
 			for i := range 100 {
 				leaf := fmt.Sprintf("/a/b/c%d", i)
 				for {
-					must(t, c.Session().MakeDir(ctx, "/a/b"))
+					must(t, c.Kit().Session().MakeDir(ctx, "/a/b"))
 					if _, err := c.Conn().Create(leaf, nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
 						break
 					} else if !errors.Is(err, zk.ErrNoNode) {
@@ -224,7 +224,7 @@ func TestMakeDir(t *testing.T) {
 				r.Add(f)
 				return coordtest.Pass
 			})
-			err := c.Session().MakeDir(bg, path)
+			err := c.Kit().Session().MakeDir(bg, path)
 			f(w, r.Requests, err)
 			if removed == 0 {
 				t.Error("nothing was removed")
@@ -259,8 +259,8 @@ func TestMakeDir(t *testing.T) {
 			}})
 			must(t, err)
 			defer c.Close()
-			must(t, c.Session().MakeDir(bg, "/a/b/c"))
-			must(t, c.Session().MakeDir(bg, "/a/b/c"))
+			must(t, c.Kit().Session().MakeDir(bg, "/a/b/c"))
+			must(t, c.Kit().Session().MakeDir(bg, "/a/b/c"))
 			w.Fake.Reap()
 			if !strings.Contains(w.Tree(), "/a/b/c") {
 				t.Errorf("tree\n%s", w.Tree())
@@ -275,11 +275,11 @@ func TestMakeDir(t *testing.T) {
 			must(t, err)
 			create(t, c, "/short", "", zk.FlagEphemeral)
 			for path, want := range map[string]error{"/closed/a": zk.ErrNoAuth, "/closed/a/b": zk.ErrNoAuth, "/short/a/b": zk.ErrNoChildrenForEphemerals} {
-				if err := c.Session().MakeDir(bg, path); !errors.Is(err, want) || !strings.Contains(err.Error(), path[:8]) {
+				if err := c.Kit().Session().MakeDir(bg, path); !errors.Is(err, want) || !strings.Contains(err.Error(), path[:8]) {
 					t.Errorf("MakeDir(%s) = %v, want %v", path, err, want)
 				}
 			}
-			must(t, c.Session().MakeDir(bg, "/"))
+			must(t, c.Kit().Session().MakeDir(bg, "/"))
 		})
 	})
 }

@@ -56,7 +56,7 @@ func Transact(conn *zk.Conn, ops ...any) ([]zk.MultiResponse, error) {
 // an error only if the request is refused, ctx ends, or c is closed.
 func Read[T any](ctx context.Context, c *Client, f func(*zk.Conn) (T, error)) (T, error) {
 	for {
-		s := c.Session()
+		s := c.present()
 		v, err := Retry(ctx, s, f)
 		if err == nil || !errors.Is(s.Err(), ErrExpired) || ctx.Err() != nil {
 			return v, err

@@ -9,7 +9,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/internal/watch"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
+
+// maxPast is how many sessions that are over a client remembers. An abandoned one
+// survives in the ensemble for less than half its timeout, so few can overlap.
+const maxPast = 8
 
 // A Client is a program's connection to an ensemble. It outlives sessions: when
 // one is over it opens the next. What was held in the old session is lost; what
@@ -137,6 +142,16 @@ func (c *Client) close(closeSession bool) {
 	close(c.closed)
 }
 
+// FullPath returns path as the ensemble knows it, below the chroot.
+func (c *Client) FullPath(path string) string { return zkpath.Full(c.opts.Chroot, path) }
+
+// present returns the present session; after Close it is the last one.
+func (c *Client) present() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
 // State returns the state of c's session and a channel that is closed when that
 // state next changes.
 func (c *Client) State() (State, <-chan struct{}) {
@@ -147,13 +162,13 @@ func (c *Client) State() (State, <-chan struct{}) {
 
 // Expired returns a channel that is closed when the present session is over, because
 // it has expired or c was closed. Ask again for the next one.
-func (c *Client) Expired() <-chan struct{} { return c.Session().Done() }
+func (c *Client) Expired() <-chan struct{} { return c.present().Done() }
 
 // Conn returns the connection of the present session, for requests that this
 // module does not make. Its methods block while there is no connection, and
 // ignore contexts; its paths are full ones, see [Client.FullPath]. When the
 // session is over they fail, and the next session has another Conn.
-func (c *Client) Conn() *zk.Conn { return c.Session().conn }
+func (c *Client) Conn() *zk.Conn { return c.present().conn }
 
 // set changes the state. It is called with c.mu held.
 func (c *Client) set(state State) {
@@ -174,7 +189,16 @@ func (c *Client) change(s *Session, next State, cause error) {
 
 // become takes s to the state next, and c with it, in one step: whoever observes the
 // one already finds the other. A session that is over, having become Expired or Closed
-// for cause, stays so. It is called with c.mu held, by whoever has learned of the change.
+// for cause, stays so. It is called with c.mu held, by whoever has learned of the change:
+//
+//   - Connected: by the wire, when a server serves the session;
+//   - Suspended: by go-zookeeper, when it has lost the connection;
+//   - Expired: by either, or by whoever made a request, on the ensemble's word; by
+//     keepLease, or whoever looks at the clock, for want of it;
+//   - Closed: by Close.
+//
+// First of all the holds are told, then the loop, which stops reading or reads again.
+// Functions of the program hear of it later, from the reporter.
 func (c *Client) become(s *Session, next State, cause error) {
 	if s.Err() != nil || next == Connected && s.gate.open || next == Suspended && !s.gate.open {
 		return

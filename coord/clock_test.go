@@ -18,7 +18,7 @@ func TestErrLooksAtTheClock(t *testing.T) {
 				h := take(c, "/lock", nil)
 				must(t, h.Wait())
 				synctest.Wait()
-				s := c.Session()
+				s := c.Kit().Session()
 				s.StandStill()
 				if err := ask(h); !errors.Is(err, coord.ErrExpired) {
 					t.Errorf("%s = %v, want ErrExpired", name, err)
@@ -35,7 +35,7 @@ func TestErrLooksAtTheClock(t *testing.T) {
 func TestNoGrantAfterTheLease(t *testing.T) {
 	bubble(t, func(w *world) {
 		c := w.client(w.line(), coord.Options{})
-		s := c.Session()
+		s := c.Kit().Session()
 		synctest.Wait()
 		s.StandStill()
 		h := coord.NewHold(bg, c, "hold", "/h", func(k *coord.Keeper) error { return k.Acquired(s, "/h", 1) })

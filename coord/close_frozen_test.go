@@ -74,7 +74,7 @@ func TestCloseWhenNothingMovesAnyMore(t *testing.T) {
 							}
 							synctest.Wait()
 							for range calls {
-								wg.Go(func() { coord.Call(bg, c.Session(), exists("/")) })
+								wg.Go(func() { coord.Call(bg, c.Kit().Session(), exists("/")) })
 							}
 							synctest.Wait()
 							closed := make(chan struct{})
@@ -110,7 +110,7 @@ func TestAnswerDuringClose(t *testing.T) {
 					var wg sync.WaitGroup
 					for i := range 5 {
 						wg.Go(func() {
-							coord.Call(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+							coord.Call(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
 								return conn.CreateContainer(fmt.Sprintf("/c%d", i), nil, zk.FlagContainer, zk.WorldACL(zk.PermAll))
 							})
 						})

@@ -24,7 +24,7 @@ const closing = 2*time.Second + soon
 func TestClosedClient(t *testing.T) {
 	bubble(t, func(w *world) {
 		c := w.client(w.line(), coord.Options{})
-		s, before := c.Session(), c.Expired()
+		s, before := c.Kit().Session(), c.Expired()
 		must(t, c.Close())
 		w.Within(0, "a closed client", func() {
 			for range 50 { // a select that has a choice takes any
@@ -48,13 +48,13 @@ func TestClosedClient(t *testing.T) {
 			if err := h.Wait(); !errors.Is(err, coord.ErrClosed) || !isClosed(h.Done()) || isClosed(h.Acquired()) || isClosed(h.Lost()) {
 				t.Errorf("hold: %v, want it over with ErrClosed", err)
 			}
-			if c.Go(func(context.Context) { t.Error("Go ran") }) {
+			if c.Kit().Go(func(context.Context) { t.Error("Go ran") }) {
 				t.Error("Go = true")
 			}
 			if state, _ := c.State(); state != coord.Closed {
 				t.Errorf("state %v", state)
 			}
-			if !isClosed(before) || !isClosed(c.Expired()) || !isClosed(s.Done()) || c.Session() != s {
+			if !isClosed(before) || !isClosed(c.Expired()) || !isClosed(s.Done()) || c.Kit().Session() != s {
 				t.Error("the session is not over")
 			}
 			if err := s.Err(); !errors.Is(err, coord.ErrClosed) {
@@ -96,7 +96,7 @@ func TestCloseInEveryState(t *testing.T) {
 							ended("Read", err)
 						})
 						wg.Go(func() {
-							_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+							_, err := coord.Call(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
 								return conn.CreateContainer(fmt.Sprintf("/x%d", i), nil, zk.FlagContainer, zk.WorldACL(zk.PermAll))
 							})
 							ended("Call", err)
@@ -160,7 +160,7 @@ func TestCloseEndsTheSessionAtOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range calls {
 				wg.Go(func() {
-					coord.Call(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+					coord.Call(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
 						return conn.Create(fmt.Sprintf("/e%d", i), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 					})
 				})
@@ -193,7 +193,7 @@ func TestNoZombieAfterClose(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) // virtual: amid the handshake
 				for i := range calls {
 					go c.Conn().Create(fmt.Sprintf("/zombie%d", i), nil, 0, zk.WorldACL(zk.PermAll))
-					go coord.Call(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+					go coord.Call(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
 						return conn.Create(fmt.Sprintf("/undead%d", i), nil, 0, zk.WorldACL(zk.PermAll))
 					})
 				}
@@ -219,7 +219,7 @@ func TestCloseAmidReconnect(t *testing.T) {
 			s := c.Watch(bg, "/a", event.Data)
 			<-s.Updates()
 			if i%2 == 0 {
-				w.Fake.Expire(c.Session().ID())
+				w.Fake.Expire(c.Kit().Session().ID())
 			} else {
 				l.Reset()
 			}

@@ -61,20 +61,20 @@ var waits = []struct {
 	wait func(ctx context.Context, c *coord.Client) error
 }{
 	{"Call", false, func(ctx context.Context, c *coord.Client) error {
-		_, err := coord.Call(ctx, c.Session(), exists("/"))
+		_, err := coord.Call(ctx, c.Kit().Session(), exists("/"))
 		return err
 	}},
 	{"Retry", false, func(ctx context.Context, c *coord.Client) error {
-		_, err := coord.Retry(ctx, c.Session(), exists("/"))
+		_, err := coord.Retry(ctx, c.Kit().Session(), exists("/"))
 		return err
 	}},
 	{"Read", false, func(ctx context.Context, c *coord.Client) error {
 		_, err := coord.Read(ctx, c, exists("/"))
 		return err
 	}},
-	{"MakeDir", false, func(ctx context.Context, c *coord.Client) error { return c.Session().MakeDir(ctx, "/a/b") }},
+	{"MakeDir", false, func(ctx context.Context, c *coord.Client) error { return c.Kit().Session().MakeDir(ctx, "/a/b") }},
 	{"Await", true, func(ctx context.Context, c *coord.Client) error {
-		_, err := c.Await(ctx)
+		_, err := c.Kit().Await(ctx)
 		return err
 	}},
 	{"Watch", false, func(ctx context.Context, c *coord.Client) error {
@@ -83,13 +83,13 @@ var waits = []struct {
 		return s.Err()
 	}},
 	{"Follow", false, func(ctx context.Context, c *coord.Client) error {
-		s := c.Follow(ctx, "/a")
+		s := c.Kit().WatchUntilDeleted(ctx, "/a")
 		<-s.Done()
 		return s.Err()
 	}},
 	{"Release", false, func(ctx context.Context, c *coord.Client) error {
 		h := coord.NewHold(bg, c, "hold", "/a", func(k *coord.Keeper) error {
-			<-c.Session().Done() // it will take long to be rid of it
+			<-c.Kit().Session().Done() // it will take long to be rid of it
 			return coord.ErrReleased
 		})
 		return h.Release(ctx)
@@ -177,14 +177,14 @@ func TestContextEndsACallWhoseReplyIsLost(t *testing.T) {
 		for range 20 { // more than are let in at a time
 			ctx, cancel := context.WithTimeout(bg, 10*time.Millisecond)
 			w.Within(10*time.Millisecond+soon, "Call", func() {
-				if _, err := coord.Call(ctx, c.Session(), exists("/lost")); !errors.Is(err, context.DeadlineExceeded) {
+				if _, err := coord.Call(ctx, c.Kit().Session(), exists("/lost")); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
 				}
 			})
 			cancel()
 		}
 		w.Within(10*time.Second, "the next call", func() {
-			_, err := coord.Retry(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+			_, err := coord.Retry(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
 				_, _, err := conn.Get("/")
 				return "", err
 			})
@@ -200,8 +200,8 @@ func TestGiveUp(t *testing.T) {
 		try := func(name string, acquire, over bool, want error) {
 			h := coord.NewHold(bg, c, "hold", "/a", func(k *coord.Keeper) error {
 				if acquire {
-					must(t, c.Session().Renew(bg, "/a"))
-					must(t, k.Acquired(c.Session(), "/a", 1))
+					must(t, c.Kit().Session().Renew(bg, "/a"))
+					must(t, k.Acquired(c.Kit().Session(), "/a", 1))
 				}
 				if k.GiveUp(errFinal) != over {
 					t.Errorf("%s: over: %v, want %v", name, !over, over)

@@ -57,10 +57,10 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 		}
 		return nil, err
 	}
-	wire := newTappedConn(s, conn, addr, began, by)
-	if !s.adopt(wire) {
+	wire, err := s.adopt(conn, addr, began, by)
+	if err != nil {
 		wire.abort()
-		return nil, s.Err()
+		return nil, err
 	}
 	return wire, nil
 }
@@ -102,6 +102,8 @@ func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn,
 	return conn, err
 }
 
+// connect does the work of open. The program's Dial is bounded by ctx, and so is the TLS
+// handshake.
 func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := c.opts.Dial(ctx, network, addr)
 	switch {

@@ -67,7 +67,7 @@ func ExampleHold_Lost() {
 			return
 		}
 		fmt.Printf("reindex %s\n", settings)
-		server.Expire(c.Session().ID()) // the ensemble gives up the session, as after a long partition
+		server.Expire(c.Kit().Session().ID()) // the ensemble gives up the session, as after a long partition
 		<-ctx.Done()
 		fmt.Println("stopped")
 	})

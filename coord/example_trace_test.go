@@ -55,7 +55,7 @@ func ExampleTrace() {
 	err = m.Do(ctx, func(ctx context.Context, _ coord.Token) error {
 		second := m.TryAcquire(ctx) // counts as waited for, and not as held
 		fmt.Println(errors.Is(second.Wait(), coord.ErrLocked))
-		server.Expire(c.Session().ID())
+		server.Expire(c.Kit().Session().ID())
 		<-ctx.Done()
 		return nil
 	})

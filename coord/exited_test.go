@@ -25,11 +25,11 @@ import (
 func TestFunctionThatDoesNotReturn(t *testing.T) {
 	for name, call := range map[string]func(*coord.Client, func(*zk.Conn) (bool, error)) error{
 		"Call": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
-			_, err := coord.Call(bg, c.Session(), f)
+			_, err := coord.Call(bg, c.Kit().Session(), f)
 			return err
 		},
 		"Retry": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
-			_, err := coord.Retry(bg, c.Session(), f)
+			_, err := coord.Retry(bg, c.Kit().Session(), f)
 			return err
 		},
 		"Read": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
@@ -59,7 +59,7 @@ func TestFunctionThatDoesNotReturn(t *testing.T) {
 						t.Errorf("called %d times", called)
 					}
 				}
-				_, err := coord.Call(bg, c.Session(), exists("/"))
+				_, err := coord.Call(bg, c.Kit().Session(), exists("/"))
 				must(t, err)
 				w.Within(soon, "Close", func() { must(t, c.Close()) })
 			})
@@ -109,7 +109,7 @@ func TestPanicInCall(t *testing.T) {
 		must(t, err)
 		c, err := coord.Dial(bg, []string{s.Addr()}, nil)
 		must(t, err)
-		coord.Call(bg, c.Session(), func(*zk.Conn) (bool, error) { panic("at the disco") })
+		coord.Call(bg, c.Kit().Session(), func(*zk.Conn) (bool, error) { panic("at the disco") })
 		return
 	}
 	ctx, cancel := context.WithTimeout(bg, time.Minute)

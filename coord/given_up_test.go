@@ -23,11 +23,11 @@ func TestGivenUpIsNotRefused(t *testing.T) {
 	}
 	calls := map[string]func(context.Context, *coord.Client) error{
 		"Call": func(ctx context.Context, c *coord.Client) error {
-			_, err := coord.Call(ctx, c.Session(), get)
+			_, err := coord.Call(ctx, c.Kit().Session(), get)
 			return err
 		},
 		"Retry": func(ctx context.Context, c *coord.Client) error {
-			_, err := coord.Retry(ctx, c.Session(), get)
+			_, err := coord.Retry(ctx, c.Kit().Session(), get)
 			return err
 		},
 		"Read": func(ctx context.Context, c *coord.Client) error {
@@ -105,7 +105,7 @@ func TestRetrySaysWhyItGivesUp(t *testing.T) {
 		cause := errors.New("enough")
 		parent, cancel := context.WithCancelCause(bg)
 		ctx := &ending{Context: parent, end: func() { cancel(cause) }}
-		_, err := coord.Retry(ctx, c.Session(), func(*zk.Conn) (struct{}, error) {
+		_, err := coord.Retry(ctx, c.Kit().Session(), func(*zk.Conn) (struct{}, error) {
 			ctx.due = true
 			return struct{}{}, zk.ErrConnectionClosed
 		})

@@ -8,8 +8,21 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// connectRequest returns frame, which begins the handshake, with what the library
-// does not know.
+// A connection begins so:
+//
+//   - The library writes a connect request, which the tap corrects.
+//   - The server answers that it has opened or resumed the session, or that the session
+//     is over.
+//   - Before the library learns of that, the tap writes the credentials and a heartbeat.
+//   - The server answers these. With the last answer it serves the session, and the client
+//     is Connected. Until then the program's requests wait at the gate.
+//
+// All that has to be done by a deadline, which is that of the net.Conn. Behind it there
+// are no deadlines, and keepLease looks after the connection.
+
+// connectRequest returns frame, which begins the handshake, with the newest zxid that
+// has been seen and the timeout to ask for. The library knows neither: its own record of
+// the one is not kept, and of the other it is told half.
 func (t *tappedConn) connectRequest(frame []byte) []byte {
 	t.asked = now()
 	r := jute.NewDecoder(frame[4:]).ConnectRequest()
@@ -19,7 +32,8 @@ func (t *tappedConn) connectRequest(frame []byte) []byte {
 	return e.Frame()
 }
 
-// wish returns the timeout to ask for.
+// wish returns the timeout to ask for: the one with which the session was opened. A
+// server that grants less at the moment may be followed by one that grants it again.
 func (s *Session) wish() time.Duration {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -51,8 +65,8 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	return e.Frame(), nil
 }
 
-// granted notes that a server has opened or resumed the session id; if it is zero,
-// that there is none to resume.
+// granted notes that a server has opened or resumed the session id; if id is zero, that
+// there is none to resume. The error is that s is over.
 func (s *Session) granted(id int64, timeout sessionTimeout, asked moment) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -99,6 +113,7 @@ func (t *tappedConn) served(h jute.ReplyHeader) {
 		t.s.c.servers.welcomed()
 		t.s.c.change(t.s, Connected, nil)
 	}
+	// By these codes the server says that it does not serve the session any longer.
 	refused := h.Code == jute.CodeSessionExpired || h.Code == jute.CodeSessionMoved
 	if t.stage == serving && !refused && now().since(t.asked) >= min(time.Second, sessionTimeout(t.s.Timeout()).heartbeat()) {
 		t.stage = trusted

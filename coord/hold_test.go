@@ -20,21 +20,18 @@ import (
 // holds it until it is released or lost; gone has it end with ErrDeleted.
 func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
 	return coord.NewHold(bg, c, "take", path, func(k *coord.Keeper) error {
-		s, err := c.Await(k.Context())
+		s, err := k.Await(bg)
 		if err != nil {
 			return err
 		}
-		node := c.FullPath(path)
-		if _, err = coord.Call(k.Context(), s, func(conn *zk.Conn) (string, error) {
-			return conn.Create(node, nil, zk.FlagEphemeral, c.ACL())
-		}); err != nil {
+		if _, err = s.Create(k.Context(), path, nil, coord.Ephemeral); err != nil {
 			return err
 		}
-		_, stat, err := c.Conn().Exists(node)
+		n, err := s.Exists(bg, path)
 		if err != nil {
 			return err
 		}
-		if err := k.Acquired(s, path, coord.Token(stat.Czxid)); err != nil {
+		if err := k.Acquired(s, path, coord.Token(n.Czxid)); err != nil {
 			return err
 		}
 		select {
@@ -44,9 +41,8 @@ func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
 			return coord.ErrDeleted
 		case <-k.Released():
 		}
-		_, err = coord.Retry(bg, s, func(conn *zk.Conn) (struct{}, error) { return struct{}{}, conn.Delete(node, -1) })
-		if coord.Refused(err) {
-			k.Leftover(err)
+		if err := s.Delete(bg, path, -1); coord.Refused(err) {
+			k.NotRemoved(err)
 		}
 		return coord.ErrReleased
 	})
@@ -74,7 +70,7 @@ func TestHoldEnds(t *testing.T) {
 		}, false, false, coord.ErrReleased},
 		{"expired by the server", func(w *world, _ *coordtest.Link, c *coord.Client, h *coord.Hold, _ chan struct{}) {
 			must(w, h.Wait())
-			w.Fake.Expire(c.Session().ID())
+			w.Fake.Expire(c.Kit().Session().ID())
 		}, true, true, coord.ErrExpired},
 		{"cut off", func(w *world, l *coordtest.Link, c *coord.Client, h *coord.Hold, _ chan struct{}) {
 			must(w, h.Wait())
@@ -275,7 +271,7 @@ func TestLostComesFirst(t *testing.T) {
 			must(t, h.Wait())
 			holds = append(holds, h)
 		}
-		s := c.Session()
+		s := c.Kit().Session()
 		w.Fake.Expire(s.ID())
 		<-s.Done()
 		for i, h := range holds {

@@ -70,7 +70,7 @@ func (k *Keeper) Await(ctx context.Context) (*Session, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(k.Context(), func() { stop(ErrReleased) })()
-	return k.h.c.Await(ctx)
+	return k.h.c.kit.Await(ctx)
 }
 
 // Acquired says that the Hold is held in session s, where its Guard is to check the
@@ -138,4 +138,25 @@ func (k *Keeper) Leftover(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.leftover = err
+}
+
+// goHold runs f for h, as [Kit.Go] does, and counts h as one that is not over.
+func (c *Client) goHold(h *Hold, f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return false
+	}
+	c.holds++
+	h.counted = true
+	c.report.asked(h)
+	c.tasks.Go(f)
+	return true
+}
+
+// forget notes that h is over.
+func (c *Client) forget(*Hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holds--
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -19,12 +20,31 @@ func (c *Client) Kit() *Kit { return &c.kit }
 
 // Session returns the present session, which may not be established yet. After
 // [Client.Close] it is the last one, which is over.
-func (k *Kit) Session() *Session { return k.c.Session() }
+func (k *Kit) Session() *Session { return k.c.present() }
 
 // Await waits for a session that is connected and returns it. It ends with an
 // error if ctx ends, which is then ctx's cause, with what the servers say if they
 // turn the client away; or if the client is closed.
-func (k *Kit) Await(ctx context.Context) (*Session, error) { return k.c.Await(ctx) }
+func (k *Kit) Await(ctx context.Context) (*Session, error) {
+	c := k.c
+	for {
+		c.mu.Lock()
+		s, state, changed := c.session, c.state, c.changed
+		c.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+			return nil, c.givenUp(ctx)
+		case state == Connected:
+			return s, nil
+		case state == Closed:
+			return nil, s.Err()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
 
 // Retry calls f with the present session, and if that expires with the next, until
 // f returns nil or an error that is [Refused]. It ends with ctx's cause when ctx
@@ -32,7 +52,7 @@ func (k *Kit) Await(ctx context.Context) (*Session, error) { return k.c.Await(ct
 // depend on a session, and must do no harm when it is carried out more than once.
 func (k *Kit) Retry(ctx context.Context, f func(*Session) error) error {
 	for {
-		s := k.c.Session()
+		s := k.c.present()
 		err := s.Retry(ctx, func() error { return f(s) })
 		if err == nil || !errors.Is(s.Err(), ErrExpired) || Refused(err) || ctx.Err() != nil {
 			return err
@@ -43,7 +63,16 @@ func (k *Kit) Retry(ctx context.Context, f func(*Session) error) error {
 // Go runs f on a goroutine that [Client.Close] waits for, and reports whether it
 // does: if the client is closed, f is not run. The context that f is given ends when
 // the client is closed.
-func (k *Kit) Go(f func(ctx context.Context)) bool { return k.c.Go(f) }
+func (k *Kit) Go(f func(ctx context.Context)) bool {
+	c := k.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return false
+	}
+	c.tasks.Go(func() { f(c.ctx) })
+	return true
+}
 
 // Values returns a map in which all users of a recipe with the same client can share
 // what they must agree on. Keys follow the rule for the keys of a context: their
@@ -53,14 +82,26 @@ func (k *Kit) Values() *sync.Map { return &k.c.local }
 // IsPastSession reports whether id is that of an earlier session of the client. The
 // ensemble may still keep it, with its ephemeral znodes, for a while. Only the last
 // few are remembered.
-func (k *Kit) IsPastSession(id int64) bool { return k.c.Former(id) }
+func (k *Kit) IsPastSession(id int64) bool {
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	return slices.Contains(k.c.past, id)
+}
 
 // WatchUntilDeleted follows the data of path until it is deleted: for a znode that
 // is created once and never again, such as one with an id in its name. It leaves no
-// watch behind for a creation that will not come.
+// watch behind for a creation that will not come, and so says nothing more after the
+// deletion, unless somebody else begins to follow the znode.
 func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[event.Snapshot] {
-	return k.c.Follow(ctx, path)
+	if err := zkpath.Check(path); err != nil {
+		return event.Ended[event.Snapshot](&Error{"watch", path, err})
+	}
+	return k.c.loop.WatchUntilDeleted(ctx, k.c.FullPath(path), path)
 }
+
+// WatchSet returns an empty set of watched znodes, which its receiver must close. It
+// is for the recipes of this module.
+func (k *Kit) WatchSet() *watch.Set { return k.c.loop.NewSet(k.c.FullPath) }
 
 // Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the
 // same client, that is not over. A recipe whose holds exclude each other refuses what
@@ -89,49 +130,3 @@ func (k *Kit) CheckSize(ops ...Op) error {
 	}
 	return CheckSize(requests...)
 }
-
-// NewStream returns a stream on path, for which run publishes values, on a goroutine
-// that [Client.Close] waits for. The op names what is done, for errors. The ctx that
-// run is given ends with the one given here, and when c is closed.
-//
-// What run returns ends the stream, as the cause of an [Error] with op and path. If
-// run returns an Error itself, as from another stream, that one's cause is used; if
-// it returns nil, the cause of ctx's end. If path is invalid, or ctx has ended, or c
-// is closed, run is not called.
-func NewStream[T any](ctx context.Context, c *Client, op, path string, run func(context.Context, event.Publisher[T]) error) *event.Stream[T] {
-	out, p := event.NewStream[T]()
-	end := func(cause error) { p.Close(&Error{op, path, c.because(cause)}) }
-	if err := zkpath.Check(path); err != nil {
-		end(err)
-		return out
-	}
-	if ctx.Err() != nil {
-		end(context.Cause(ctx))
-		return out
-	}
-	ok := c.Go(func(life context.Context) {
-		ctx, stop := context.WithCancelCause(ctx)
-		defer stop(nil)
-		defer context.AfterFunc(life, func() { stop(context.Cause(life)) })()
-		cause := errExited
-		defer func() { end(cause) }() // run may not return
-		err := run(ctx, p)
-		if e, ok := err.(*Error); ok {
-			err = e.Err
-		}
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		if err == nil {
-			err = errNoCause
-		}
-		cause = err
-	})
-	if !ok {
-		end(ErrClosed)
-	}
-	return out
-}
-
-// errNoCause is the end of a stream for which nobody has given a reason.
-var errNoCause = errors.New("coord: stream ended without a reason")

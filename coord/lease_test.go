@@ -65,7 +65,7 @@ func (g *ledger) last() time.Time {
 // ends waits until the session ends here, and until it ends at the server, and
 // returns when.
 func ends(w *world, c *coord.Client) (here, there time.Time) {
-	s := c.Session()
+	s := c.Kit().Session()
 	select {
 	case <-s.Done():
 		here = time.Now()
@@ -164,11 +164,11 @@ func TestUntilMovesOn(t *testing.T) {
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
 		h := coord.NewHold(bg, c, "hold", "/h", func(k *coord.Keeper) error {
 			time.Sleep(time.Second)
-			must(t, c.Session().Renew(bg, "/h"))
-			must(t, k.Acquired(c.Session(), "/h", 1))
+			must(t, c.Kit().Session().Renew(bg, "/h"))
+			must(t, k.Acquired(c.Kit().Session(), "/h", 1))
 			select {
 			case <-k.Released():
-			case <-c.Session().Done(): // the test has failed
+			case <-c.Kit().Session().Done(): // the test has failed
 			}
 			return coord.ErrReleased
 		})
@@ -203,7 +203,7 @@ func TestBlipsCostNothing(t *testing.T) {
 				l := w.line()
 				c := w.client(l, coord.Options{SessionTimeout: timeout})
 				create(t, c, "/mine", "", zk.FlagEphemeral)
-				expired, id := c.Expired(), c.Session().ID()
+				expired, id := c.Expired(), c.Kit().Session().ID()
 				for _, dir := range []coordtest.Direction{coordtest.Both, coordtest.ToServer, coordtest.ToClient} {
 					time.Sleep(timeout * time.Duration(i) / (40 * 6))
 					heal := l.Stall(dir)
@@ -218,7 +218,7 @@ func TestBlipsCostNothing(t *testing.T) {
 					heal()
 					time.Sleep(timeout)
 				}
-				if isClosed(expired) || c.Session().ID() != id {
+				if isClosed(expired) || c.Kit().Session().ID() != id {
 					t.Errorf("T=%v, phase %d: the session is lost", timeout, i)
 				}
 				if state, _ := c.State(); state != coord.Connected || !strings.Contains(w.Tree(), "/mine") {
@@ -241,13 +241,13 @@ func TestSilentServerIsLeftForAnother(t *testing.T) {
 					must(t, err)
 					defer c.Close()
 					create(t, c, "/mine", "0", zk.FlagEphemeral)
-					expired, id := c.Expired(), c.Session().ID()
+					expired, id := c.Expired(), c.Kit().Session().ID()
 					s := c.Watch(bg, "/mine", event.Data)
 					time.Sleep(timeout + timeout*time.Duration(i)/(6*20))
 					first := two.present()
 					first.Stall(dir)
 					time.Sleep(timeout)
-					if isClosed(expired) || c.Session().ID() != id || two.present() == first {
+					if isClosed(expired) || c.Kit().Session().ID() != id || two.present() == first {
 						t.Fatalf("T=%v, direction %d, phase %d: session lost: %v", timeout, dir, i, isClosed(expired))
 					}
 					set(t, c, "/mine", "1")

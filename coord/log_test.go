@@ -19,14 +19,14 @@ func TestLog(t *testing.T) {
 		var j journal
 		l := w.line()
 		c := w.client(l, coord.Options{Logger: slog.New(valued{slog.NewTextHandler(&j, &slog.HandlerOptions{Level: slog.LevelDebug})})})
-		id := fmt.Sprintf("session=%#x", uint64(c.Session().ID()))
+		id := fmt.Sprintf("session=%#x", uint64(c.Kit().Session().ID()))
 		h := lock.New(c, "/lock").Acquire(context.WithValue(bg, number{}, 7))
 		must(t, h.Wait())
 		heal := l.Cut()
 		<-h.Done()
 		heal()
 		w.Await(c, coord.Connected)
-		next := fmt.Sprintf("session=%#x", uint64(c.Session().ID()))
+		next := fmt.Sprintf("session=%#x", uint64(c.Kit().Session().ID()))
 		c.Close()
 		var lines []string
 		for line := range strings.Lines(j.String()) {

@@ -167,7 +167,7 @@ func (c *Client) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 // that it concerns, if it is one.
 func write[T any](ctx context.Context, c *Client, op string, f func(*Session) (v T, path string, err error)) (T, error) {
 	for {
-		s := c.Session()
+		s := c.present()
 		v, path, err := f(s)
 		switch {
 		case err == nil:

@@ -237,7 +237,7 @@ func TestPlainRequestsEndWithContext(t *testing.T) {
 				}
 				return coordtest.Pass
 			})
-			w.Fake.Expire(c.Session().ID())
+			w.Fake.Expire(c.Kit().Session().ID())
 			w.Await(c, coord.Expired)
 		}, false},
 		{"closed", func(_ *world, _ *coordtest.Link, c *coord.Client) { c.Close() }, false},
@@ -367,7 +367,7 @@ func TestPlainRequestsInTheNextSession(t *testing.T) {
 				c := w.client(l, coord.Options{})
 				_, err := c.Create(bg, "/a", []byte("1"), 0)
 				must(t, err)
-				s := c.Session()
+				s := c.Kit().Session()
 				heal := l.Cut()
 				w.Await(c, coord.Suspended)
 				time.AfterFunc(time.Minute, func() { heal() })

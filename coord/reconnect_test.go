@@ -101,7 +101,7 @@ func TestNoEventIsLostInReconnects(t *testing.T) {
 			}
 			var wg sync.WaitGroup
 			for range 20 { // they go out as soon as there is a connection
-				wg.Go(func() { coord.Call(bg, c.Session(), exists("/")) })
+				wg.Go(func() { coord.Call(bg, c.Kit().Session(), exists("/")) })
 				wg.Go(func() { c.Conn().Exists("/") })
 			}
 			heal()
@@ -127,13 +127,13 @@ func TestNoEventIsLostInReconnectsOnServer(t *testing.T) {
 		return c
 	}
 	c, writer := dial(&coord.Options{Dial: l.Dial}), dial(nil)
-	id := c.Session().ID()
+	id := c.Kit().Session().ID()
 	f := newField(t, writer, c, fmt.Sprintf("/field-%d", time.Now().UnixNano()), 300)
 	for i := range 15 {
 		l.Reset()
 		var wg sync.WaitGroup
 		for range 5 {
-			wg.Go(func() { coord.Call(bg, c.Session(), exists("/")) })
+			wg.Go(func() { coord.Call(bg, c.Kit().Session(), exists("/")) })
 			wg.Go(func() { c.Conn().Exists("/") })
 		}
 		last := strconv.Itoa(i)
@@ -141,7 +141,7 @@ func TestNoEventIsLostInReconnectsOnServer(t *testing.T) {
 		f.settled(last)
 		wg.Wait()
 	}
-	if c.Session().ID() != id {
+	if c.Kit().Session().ID() != id {
 		t.Error("the session is lost")
 	}
 }

@@ -203,7 +203,7 @@ func TestServerThatHangsUpAgainAndAgain(t *testing.T) {
 				b.dials.Store(0)
 				end := time.Now().Add(span)
 				for time.Now().Before(end) {
-					_, _ = coord.Call(bg, c.Session(), exists("/"))
+					_, _ = coord.Call(bg, c.Kit().Session(), exists("/"))
 				}
 				if n := b.dials.Load(); n > stormless+int32(span/time.Second) {
 					t.Errorf("T=%v: %d connections in %v", timeout, n, span)
@@ -228,7 +228,7 @@ func TestReasonOfAWait(t *testing.T) {
 		heal := l.Cut()
 		w.Await(c, coord.Suspended)
 		ctx, cancel := context.WithTimeout(bg, time.Second)
-		if _, err := coord.Call(ctx, c.Session(), exists("/")); err != context.DeadlineExceeded {
+		if _, err := coord.Call(ctx, c.Kit().Session(), exists("/")); err != context.DeadlineExceeded {
 			t.Errorf("Call = %#v, want ctx's cause itself", err)
 		}
 		cancel()
@@ -240,7 +240,7 @@ func TestReasonOfAWait(t *testing.T) {
 		ctx, cancel = context.WithTimeout(bg, time.Second)
 		defer cancel()
 		h := lock.New(c, "/lock").Acquire(ctx)
-		_, called := coord.Call(ctx, c.Session(), exists("/"))
+		_, called := coord.Call(ctx, c.Kit().Session(), exists("/"))
 		for what, err := range map[string]error{"Acquire": h.Wait(), "Call": called} {
 			if !errors.Is(err, zk.ErrAuthFailed) || !errors.Is(err, context.DeadlineExceeded) || coord.Refused(err) {
 				t.Errorf("%s = %v; refused %v", what, err, coord.Refused(err))
@@ -267,7 +267,7 @@ func TestDialWhereTheRootIsClosed(t *testing.T) {
 			}}, err
 		}})
 		must(t, err)
-		_, err = coord.Call(bg, c.Session(), exists("/"))
+		_, err = coord.Call(bg, c.Kit().Session(), exists("/"))
 		if !errors.Is(err, zk.ErrNoAuth) {
 			t.Errorf("exists: %v", err)
 		}

@@ -52,7 +52,7 @@ func TestResumedWithAnotherTimeout(t *testing.T) {
 				m, c := w.moody(long, grants[0], "one", "two")
 				h := take(c, "/lock", nil)
 				must(t, h.Wait())
-				s := c.Session()
+				s := c.Kit().Session()
 				timeout := grants[0]
 				for _, granted := range grants[1:] {
 					// The next renewal is due in 1/6 of the former timeout, which may be
@@ -69,7 +69,7 @@ func TestResumedWithAnotherTimeout(t *testing.T) {
 						t.Errorf("%v, phase %d: good for %v", grants, i, left)
 					}
 					time.Sleep(5 * timeout)
-					if isClosed(h.Lost()) || c.Session() != s {
+					if isClosed(h.Lost()) || c.Kit().Session() != s {
 						t.Fatalf("%v, phase %d: %v", grants, i, h.Err())
 					}
 				}
@@ -113,7 +113,7 @@ func TestShorterTimeoutWhoseAnswerIsLost(t *testing.T) {
 			m.line.Reset()
 			for time.Since(began) < time.Minute {
 				time.Sleep(10 * time.Millisecond)
-				if !slices.Contains(w.Fake.Sessions(), c.Session().ID()) && h.Err() == nil {
+				if !slices.Contains(w.Fake.Sessions(), c.Kit().Session().ID()) && h.Err() == nil {
 					t.Fatalf("phase %d: held %v after the reset, and the session is over at the server", i, time.Since(began))
 				}
 			}
@@ -132,7 +132,7 @@ func TestLostWhenUntilSays(t *testing.T) {
 			const timeout = 24 * time.Second
 			l := w.line()
 			c := w.client(l, coord.Options{SessionTimeout: timeout})
-			s := c.Session()
+			s := c.Kit().Session()
 			must(t, s.Renew(bg, "/none"))
 			time.Sleep(timeout*time.Duration(i)/20/3 - time.Millisecond) // the lease is still fresh
 			l.Stall(coordtest.Both)

@@ -9,6 +9,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// The lease decides and this file acts. What the lease goes by it hears from the wire:
+// when requests are written and answered, whichever they are and whoever made them. So
+// a program that writes often renews the lease by that, and keepLease asks for nothing.
+
 // errUnrenewed is why a hold cannot be granted: for too long nothing has shown that
 // the session lives.
 var errUnrenewed = fmt.Errorf("%w: no transaction carried out in time", ErrExpired)
@@ -54,8 +58,9 @@ func (s *Session) until() time.Time {
 	return s.lease.until(now())
 }
 
-// check ends the session if its lease has run out, and returns Err. It is for
-// those who have waited and are about to rely on the session.
+// check ends the session if its lease has run out, and returns Err. It is for whoever
+// has waited and is about to rely on the session: if the program stood still meanwhile,
+// keepLease may not have noticed yet.
 func (s *Session) check() error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -86,7 +91,9 @@ func (s *Session) situation(now moment) situation {
 
 // keepLease ends the session when its lease runs out. Before that it leaves a server
 // that has fallen silent, or lost the others, so that another can be tried in time.
-// While anything is held or being acquired, it keeps the lease renewed.
+// While anything is held it keeps the lease renewed; while something is being acquired
+// it makes sure that the server has a leader. It runs from when the session is
+// established until it is over.
 func (s *Session) keepLease() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -101,7 +108,8 @@ func (s *Session) keepLease() {
 	}
 }
 
-// tend takes the next step for the lease, and returns when to look again at the latest.
+// tend does what the lease wants done next, and returns when to look again at the latest.
+// Requests are made elsewhere, so that it is never late.
 func (s *Session) tend() time.Duration {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -138,7 +146,9 @@ func (s *Session) tend() time.Duration {
 	return wait
 }
 
-// anyNode returns the full path of a znode of something that is held.
+// anyNode returns the full path of a znode of something that is held. Which one does not
+// matter: a transaction that is refused, because the znode is gone or the client may not
+// read it, has been put to the quorum all the same.
 func (s *Session) anyNode() string {
 	for h := range s.holds {
 		h.mu.Lock()
@@ -149,7 +159,8 @@ func (s *Session) anyNode() string {
 }
 
 // request makes a request of the lease's own, which does not wait for others. Its
-// answer is seen on the wire, and keepLease sees if there is none.
+// answer is seen on the wire, like any other, and keepLease sees if there is none. It is
+// called with c.mu held.
 func (s *Session) request(now moment, a *attempt, p purpose, f func() error) {
 	*a = attempt{true, now}
 	s.gate.pass()
@@ -169,7 +180,7 @@ func (s *Session) request(now moment, a *attempt, p purpose, f func() error) {
 	})
 }
 
-// lookUp makes keepLease look at the clock again: something has changed.
+// lookUp makes keepLease look at the clock again: something has changed. It never blocks.
 func (s *Session) lookUp() {
 	select {
 	case s.wake <- struct{}{}:

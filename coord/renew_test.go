@@ -53,7 +53,7 @@ func TestRenewBeforeGrant(t *testing.T) {
 		const timeout = 6 * time.Second
 		l := w.line()
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
-		s := c.Session()
+		s := c.Kit().Session()
 		time.Sleep(3 * timeout)
 		if s.Renewed() {
 			t.Error("renewed without a transaction")

@@ -26,7 +26,7 @@ import (
 // granted is closed and the lease fresh, until it is released.
 func seek(c *coord.Client, granted <-chan struct{}) *coord.Hold {
 	return coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error {
-		s := c.Session()
+		s := c.Kit().Session()
 		select {
 		case <-granted:
 			if err := s.Renew(k.Context(), "/sought"); err != nil {
@@ -206,7 +206,7 @@ func TestIdleSessionIsNotRenewed(t *testing.T) {
 		l := w.line()
 		o := orphanage(l)
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
-		s := c.Session()
+		s := c.Kit().Session()
 		o.lose()
 		time.Sleep(10 * timeout)
 		o.mu.Lock()
@@ -216,7 +216,7 @@ func TestIdleSessionIsNotRenewed(t *testing.T) {
 			}
 		}
 		o.mu.Unlock()
-		if n := len(o.passed(coordtest.ToServer, "connect")); n != 1 || s.Err() != nil || c.Session() != s {
+		if n := len(o.passed(coordtest.ToServer, "connect")); n != 1 || s.Err() != nil || c.Kit().Session() != s {
 			t.Errorf("%d connections; session %v", n, s.Err())
 		}
 		if n := len(o.passed(coordtest.ToServer, "ping")); n < 55 {
@@ -236,7 +236,7 @@ func TestRenewalsWhileHeld(t *testing.T) {
 			o := orphanage(l)
 			c := w.client(l, coord.Options{SessionTimeout: timeout})
 			create(t, c, "/busy", "", 0)
-			s := c.Session()
+			s := c.Kit().Session()
 			var from time.Time
 			begin := func() { from = time.Now() }
 			// every checks that frames of op have been sent each T/6 since begin.
@@ -319,7 +319,7 @@ func TestAcquireAfterIdleness(t *testing.T) {
 		l := w.line()
 		o := orphanage(l)
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
-		s := c.Session()
+		s := c.Kit().Session()
 		for i := range 10 {
 			time.Sleep(10*timeout + time.Duration(i)*timeout/60)
 			h := take(c, "/lock", nil)
@@ -341,7 +341,7 @@ func TestAcquireAfterIdleness(t *testing.T) {
 			must(t, h.Wait())
 			must(t, h.Release(bg))
 		}
-		if n := len(o.passed(coordtest.ToServer, "connect")); n != 1 || c.Session() != s {
+		if n := len(o.passed(coordtest.ToServer, "connect")); n != 1 || c.Kit().Session() != s {
 			t.Errorf("%d connections; session %v", n, s.Err())
 		}
 	})
@@ -354,7 +354,7 @@ func TestNoGrantWithoutRenewal(t *testing.T) {
 	bubble(t, func(w *world) {
 		const timeout = 10 * time.Second
 		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
-		s := c.Session()
+		s := c.Kit().Session()
 		time.Sleep(10*timeout + time.Millisecond)
 		h := coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error { return k.Acquired(s, "/sought", 1) })
 		if err := h.Wait(); !errors.Is(err, coord.ErrExpired) {
@@ -383,7 +383,7 @@ func TestLongPaths(t *testing.T) {
 			if !errors.Is(err, coord.ErrInvalidPath) || len(err.Error()) > 1000 {
 				t.Errorf("CheckPath of %d bytes = %.1000v", len(bad), err)
 			}
-			for _, s := range []*event.Stream[event.Snapshot]{c.Watch(bg, bad, event.Data), c.Follow(bg, bad)} {
+			for _, s := range []*event.Stream[event.Snapshot]{c.Watch(bg, bad, event.Data), c.Kit().WatchUntilDeleted(bg, bad)} {
 				if !errors.Is(s.Err(), coord.ErrInvalidPath) {
 					t.Errorf("a stream on %d bytes: %.1000v", len(bad), s.Err())
 				}
@@ -420,7 +420,7 @@ func TestSessionWords(t *testing.T) {
 					}})
 					must(t, err)
 					defer c.Close()
-					s, r := c.Session(), harness.RecordLink(l)
+					s, r := c.Kit().Session(), harness.RecordLink(l)
 					h := take(c, "/lock", nil)
 					must(t, h.Wait())
 					synctest.Wait() // until no sync is under way
@@ -437,7 +437,7 @@ func TestSessionWords(t *testing.T) {
 					w.Await(c, coord.Connected)
 					synctest.Wait()
 					if code == expired {
-						if !errors.Is(s.Err(), coord.ErrExpired) || c.Session() == s || !isClosed(h.Lost()) {
+						if !errors.Is(s.Err(), coord.ErrExpired) || c.Kit().Session() == s || !isClosed(h.Lost()) {
 							t.Errorf("session %v, lost %v", s.Err(), isClosed(h.Lost()))
 						}
 						if h.Until().After(until) {
@@ -449,7 +449,7 @@ func TestSessionWords(t *testing.T) {
 						t.Error("the connection has not been left")
 					}
 					time.Sleep(time.Minute)
-					if s.Err() != nil || c.Session() != s || isClosed(h.Lost()) {
+					if s.Err() != nil || c.Kit().Session() != s || isClosed(h.Lost()) {
 						t.Errorf("session %v, lost %v", s.Err(), isClosed(h.Lost()))
 					}
 					must(t, h.Release(bg))

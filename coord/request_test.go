@@ -32,7 +32,7 @@ func TestSessionRequests(t *testing.T) {
 	bubble(t, func(w *world) {
 		op := w.client(w.line(), coord.Options{})
 		c := w.client(w.line(), coord.Options{Chroot: "/root/app"})
-		s := c.Session()
+		s := c.Kit().Session()
 		if n, err := s.Get(bg, "/a"); n.Exists || err != nil {
 			t.Errorf("Get before: %+v, %v", n, err)
 		}
@@ -68,7 +68,7 @@ func TestSessionRequests(t *testing.T) {
 		if err != nil || !slices.Equal(names, []string{"a", "b"}) || dir.NumChildren != 2 || !dir.Exists {
 			t.Errorf("Children: %q, %+v, %v", names, dir, err)
 		}
-		if n, err := op.Session().Get(bg, "/root/app/a"); string(n.Data) != "22" || err != nil {
+		if n, err := op.Kit().Session().Get(bg, "/root/app/a"); string(n.Data) != "22" || err != nil {
 			t.Errorf("from above the chroot: %+v, %v", n, err)
 		}
 		must(t, s.Delete(bg, "/a", 1))
@@ -84,16 +84,16 @@ func TestSessionRefusals(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()
 		c := w.client(l, coord.Options{})
-		s := c.Session()
+		s := c.Kit().Session()
 		op := w.client(w.line(), coord.Options{})
 		for path, acl := range map[string][]coord.ACL{
 			"/open":   nil,
 			"/closed": {{Perms: coord.PermAdmin, Scheme: "world", ID: "anyone"}},
 		} {
-			_, err := op.Session().Create(bg, path, nil, coord.Persistent, acl...)
+			_, err := op.Kit().Session().Create(bg, path, nil, coord.Persistent, acl...)
 			must(t, err)
 		}
-		_, err := op.Session().Create(bg, "/open/a", nil, coord.Ephemeral)
+		_, err := op.Kit().Session().Create(bg, "/open/a", nil, coord.Ephemeral)
 		must(t, err)
 		get := func(path string) error { _, err := s.Get(bg, path); return err }
 		create := func(path string, mode coord.Mode, acl ...coord.ACL) error {
@@ -185,7 +185,7 @@ func TestSessionRequestsAreRepeated(t *testing.T) {
 						}
 						return coordtest.Pass
 					})
-					must(t, do(c.Session()))
+					must(t, do(c.Kit().Session()))
 					if met != 2 {
 						t.Errorf("%d frames were lost, want 2", met)
 					}
@@ -202,9 +202,9 @@ func TestMulti(t *testing.T) {
 	start := func(w *world) (*coordtest.Link, *coord.Session) {
 		l := w.line()
 		c := w.client(l, coord.Options{Chroot: "/root"})
-		must(w, c.Session().InDir(bg, "/q", func() error { _, err := c.Session().Create(bg, "/q/x", nil, 0); return err }))
-		must(w, c.Session().Delete(bg, "/q/x", 0))
-		return l, c.Session()
+		must(w, c.Kit().Session().InDir(bg, "/q", func() error { _, err := c.Kit().Session().Create(bg, "/q/x", nil, 0); return err }))
+		must(w, c.Kit().Session().Delete(bg, "/q/x", 0))
+		return l, c.Kit().Session()
 	}
 	carriedOut := func(s *coord.Session) bool {
 		names, _, err := s.Children(bg, "/q")
@@ -342,7 +342,7 @@ func TestMulti(t *testing.T) {
 func TestAnswerBeatsEndOfContext(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()
-		s := w.client(l, coord.Options{}).Session()
+		s := w.client(l, coord.Options{}).Kit().Session()
 		for i := range 50 {
 			ctx, cancel := context.WithCancel(bg)
 			heal := l.Stall(coordtest.ToClient)
@@ -369,7 +369,7 @@ func TestAnswerBeatsEndOfContext(t *testing.T) {
 // them again while the request is under way.
 func TestDataAreCopied(t *testing.T) {
 	bubble(t, func(w *world) {
-		s := w.client(w.line(), coord.Options{}).Session()
+		s := w.client(w.line(), coord.Options{}).Kit().Session()
 		data := []byte("good")
 		op := coord.OpCreate("/a", data, 0)
 		copy(data, "evil")
@@ -385,7 +385,7 @@ func TestDataAreCopied(t *testing.T) {
 func TestSessionRetry(t *testing.T) {
 	bubble(t, func(w *world) {
 		c := w.client(w.line(), coord.Options{})
-		s := c.Session()
+		s := c.Kit().Session()
 		calls := 0
 		again := func(n int, last error) func() error {
 			calls = 0
@@ -423,7 +423,7 @@ func TestSessionRetry(t *testing.T) {
 			}
 			return s.Sync(bg, "/")
 		})
-		if err != nil || len(in) != 2 || in[0] == in[1] || in[1] != c.Session() {
+		if err != nil || len(in) != 2 || in[0] == in[1] || in[1] != c.Kit().Session() {
 			t.Errorf("in %d sessions: %v", len(in), err)
 		}
 		if err := c.Kit().Retry(givenUp(), func(s *coord.Session) error { return s.Sync(givenUp(), "/") }); err != errEnough {
@@ -442,7 +442,7 @@ func TestInDir(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()
 		r := harness.RecordLink(l)
-		s := w.client(l, coord.Options{Chroot: "/root"}).Session()
+		s := w.client(l, coord.Options{Chroot: "/root"}).Kit().Session()
 		put := func() error { _, err := s.Create(bg, "/d/e/a", nil, 0); return err }
 		must(t, s.InDir(bg, "/d/e", put))
 		if err := s.InDir(bg, "/d/e", put); !errors.Is(err, coord.ErrNodeExists) {
@@ -492,7 +492,7 @@ func TestModeAndOpString(t *testing.T) {
 func TestCreateAll(t *testing.T) {
 	bubble(t, func(w *world) {
 		c := w.client(w.line(), coord.Options{Chroot: "/deep/root"})
-		s := c.Session()
+		s := c.Kit().Session()
 		must(t, s.CreateAll(bg, "/a/b"))
 		must(t, s.CreateAll(bg, "/a/b"))
 		must(t, s.Delete(bg, "/a/b", -1))

@@ -34,7 +34,6 @@ type Session struct {
 	cancel   context.CancelCauseFunc // ends ctx; called by finish
 	draining chan struct{}           // closed when conn, after the end, looks for a server again
 	wake     chan struct{}           // holds a token while there is news for keepLease
-	isFirst  bool                    // of its client
 
 	// The rest is guarded by c.mu.
 
@@ -57,7 +56,7 @@ func (c *Client) newSession() *Session {
 		c:        c,
 		draining: make(chan struct{}),
 		wake:     make(chan struct{}, 1),
-		isFirst:  c.session == nil,
+		synced:   c.session == nil, // there is nothing to catch up with
 		lease:    lease{timeout: sessionTimeout(c.opts.SessionTimeout)},
 		gate:     gate{drained: make(chan struct{})},
 		holds:    make(map[*Hold]struct{}),
@@ -157,17 +156,6 @@ func (s *Session) event(ev zk.Event) {
 	case ev.State == zk.StateExpired:
 		s.c.change(s, Expired, errEnsemble)
 	}
-}
-
-// adopt makes w the session's connection, unless the session is over.
-func (s *Session) adopt(w *tappedConn) bool {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	if s.Err() != nil {
-		return false
-	}
-	s.wire = w
-	return true
 }
 
 // established reports whether a server has served s.

@@ -46,7 +46,7 @@ func (h *history) trace() *coord.Trace {
 // and that of the new one is not, and states follow each other in order (R22).
 func TestNewSessionAfterExpiry(t *testing.T) {
 	for name, end := range map[string]func(w *world, l *coordtest.Link, c *coord.Client){
-		"told by the server": func(w *world, l *coordtest.Link, c *coord.Client) { w.Fake.Expire(c.Session().ID()) },
+		"told by the server": func(w *world, l *coordtest.Link, c *coord.Client) { w.Fake.Expire(c.Kit().Session().ID()) },
 		"for want of an answer": func(w *world, l *coordtest.Link, c *coord.Client) {
 			heal := l.Stall(coordtest.Both)
 			time.Sleep(time.Minute)
@@ -58,11 +58,11 @@ func TestNewSessionAfterExpiry(t *testing.T) {
 				l := w.line()
 				var h history
 				c := w.client(l, coord.Options{Trace: h.trace()})
-				first, expired := c.Session(), c.Expired()
+				first, expired := c.Kit().Session(), c.Expired()
 				end(w, l, c)
 				<-expired
 				must(t, within(w, func() error { _, err := coord.Read(bg, c, exists("/")); return err }))
-				second := c.Session()
+				second := c.Kit().Session()
 				if second == first || second.ID() == first.ID() || isClosed(c.Expired()) || isClosed(second.Done()) || !isClosed(first.Done()) {
 					t.Errorf("sessions %x, then %x", first.ID(), second.ID())
 				}
@@ -98,7 +98,7 @@ func TestThousandFlaps(t *testing.T) {
 		c := w.client(l, coord.Options{Trace: h.trace()})
 		var expiries int
 		for i := range 1000 {
-			s := c.Session()
+			s := c.Kit().Session()
 			switch i % 5 {
 			case 4:
 				expiries++
@@ -163,7 +163,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 			bubble(t, func(w *world) {
 				l := w.line()
 				c := w.client(l, coord.Options{})
-				s := c.Session()
+				s := c.Kit().Session()
 				// The same states as elsewhere, but that they come to an end.
 				var heal func()
 				switch cond.name {
@@ -207,8 +207,8 @@ func TestNothingCrossesSessions(t *testing.T) {
 				heal()
 				w.Await(c, coord.Connected)
 				time.Sleep(time.Minute)
-				if c.Session() == s || strings.Contains(w.Tree(), "/e") {
-					t.Errorf("in session %x, after %x, there is\n%s", c.Session().ID(), s.ID(), w.Tree())
+				if c.Kit().Session() == s || strings.Contains(w.Tree(), "/e") {
+					t.Errorf("in session %x, after %x, there is\n%s", c.Kit().Session().ID(), s.ID(), w.Tree())
 				}
 			})
 		})
@@ -233,7 +233,7 @@ func TestAnotherSessionIDMeansExpiry(t *testing.T) {
 		}})
 		must(t, err)
 		defer c.Close()
-		s := c.Session()
+		s := c.Kit().Session()
 		tamper = true
 		l.Reset()
 		w.Within(time.Second, "expiry", func() { <-s.Done() })
@@ -241,7 +241,7 @@ func TestAnotherSessionIDMeansExpiry(t *testing.T) {
 			t.Errorf("session ended with %v", s.Err())
 		}
 		w.Await(c, coord.Connected)
-		if id := c.Session().ID(); id == s.ID() || id == 0xabc {
+		if id := c.Kit().Session().ID(); id == s.ID() || id == 0xabc {
 			t.Errorf("now in session %x", id)
 		}
 	})

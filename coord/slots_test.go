@@ -22,7 +22,9 @@ func TestSlots(t *testing.T) {
 		want error
 	}{
 		{"released", func(_ *world, _ *coordtest.Link, _ *coord.Client, h *coord.Hold) { must(t, h.Release(bg)) }, coord.ErrReleased},
-		{"expired", func(w *world, _ *coordtest.Link, c *coord.Client, _ *coord.Hold) { w.Fake.Expire(c.Session().ID()) }, coord.ErrExpired},
+		{"expired", func(w *world, _ *coordtest.Link, c *coord.Client, _ *coord.Hold) {
+			w.Fake.Expire(c.Kit().Session().ID())
+		}, coord.ErrExpired},
 		{"cut off", func(_ *world, l *coordtest.Link, _ *coord.Client, _ *coord.Hold) { l.Cut() }, coord.ErrExpired},
 		{"deleted by an operator", func(w *world, _ *coordtest.Link, c *coord.Client, h *coord.Hold) {
 			names, _, err := c.Children(bg, "/slots")

@@ -67,7 +67,7 @@ func TestLargeAnswersOnASlowLine(t *testing.T) {
 				})
 				must(t, err)
 				defer c.Close()
-				s := c.Session()
+				s := c.Kit().Session()
 				began := time.Now()
 				var snap event.Snapshot
 				select {
@@ -134,7 +134,7 @@ func TestLargeAnswerOfARealServer(t *testing.T) {
 	})
 	must(t, err)
 	defer c.Close()
-	s := c.Session()
+	s := c.Kit().Session()
 	var snap event.Snapshot
 	select {
 	case snap = <-c.Watch(bg, path, event.Data).Updates():
@@ -152,7 +152,7 @@ func TestManyRequestsAnsweredInTurn(t *testing.T) {
 		const timeout = 10 * time.Second
 		l := w.line()
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
-		s := c.Session()
+		s := c.Kit().Session()
 		var mu sync.Mutex
 		connects := 0
 		l.OnFrame(func(f coordtest.Frame) coordtest.Action {

@@ -75,7 +75,7 @@ func TestTLS(t *testing.T) {
 	defer cancel()
 	c, err := coord.Dial(ctx, []string{addr}, &coord.Options{TLS: &tls.Config{RootCAs: pool}})
 	must(t, err)
-	must(t, c.Session().MakeDir(ctx, "/a/b"))
+	must(t, c.Kit().Session().MakeDir(ctx, "/a/b"))
 	if ok, err := coord.Read(ctx, c, exists("/a/b")); !ok || err != nil {
 		t.Errorf("exists: %v, %v", ok, err)
 	}

@@ -142,7 +142,7 @@ var tooLarge = []struct {
 		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": "", "l": ""})
 	}},
 	{"a directory", "", limit - 40, func(ctx context.Context, c *coord.Client, path string) error {
-		return c.Session().MakeDir(ctx, path+"/and/some/more/levels/with/names")
+		return c.Kit().Session().MakeDir(ctx, path+"/and/some/more/levels/with/names")
 	}},
 }
 

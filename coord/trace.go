@@ -19,8 +19,8 @@ import (
 // goroutine that calls Close.
 //
 // The context has the values of the one that was given to the operation, such as
-// an Acquire, and is never canceled. A session is no operation: there the values are
-// those of the context given to [Dial].
+// an Acquire, and is never canceled. Sessions, and requests of the client's own, belong
+// to no operation: there the values are those of the context given to [Dial].
 //
 // What has a Begin has one End, and what has no Begin has none. So a gauge that one
 // raises and the other lowers is exact, and it is zero when Close has returned. What is
@@ -90,8 +90,8 @@ func (i HoldInfo) Held() time.Duration {
 // A RequestInfo describes a request to the functions of a [Trace].
 type RequestInfo struct {
 	// Op is the lower-case name of a method of [Session], such as "get" or "multi";
-	// or "watch", for what is read for streams; or "renew", for the transactions
-	// that prove that the session lives while something is held in it.
+	// or "watch", for one reading of what a stream follows; or "renew", for the
+	// transactions that keep holds good.
 	Op      string
 	Path    string    // of a transaction, the first; empty if it is not known
 	Session int64     // zero if it was not sent

@@ -124,7 +124,7 @@ func TestTraceIsExact(t *testing.T) {
 						}
 					case 8:
 						if rnd.IntN(3) == 0 {
-							w.Fake.Expire(clients[i].Session().ID())
+							w.Fake.Expire(clients[i].Kit().Session().ID())
 						}
 					default:
 						time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond)

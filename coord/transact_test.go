@@ -57,7 +57,7 @@ func TestTransactRefused(t *testing.T) {
 			}
 			return coordtest.Pass
 		})
-		_, err = coord.Retry(bg, c.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
+		_, err = coord.Retry(bg, c.Kit().Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
 			return coord.Transact(conn, &zk.CheckVersionRequest{Path: "/none", Version: -1}, &zk.DeleteRequest{Path: "/none", Version: -1})
 		})
 		if !coord.Refused(err) || tries != 1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/watch"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // Watch follows path until ctx ends. The stream's first value comes when the
@@ -21,33 +22,18 @@ import (
 // The stream costs no goroutine, and however many streams follow one path, the
 // ensemble sees one watch of each kind.
 func (c *Client) Watch(ctx context.Context, path string, kind event.Kind) *event.Stream[event.Snapshot] {
-	if err := CheckPath(path); err != nil {
+	if err := zkpath.Check(path); err != nil {
 		return event.Ended[event.Snapshot](&Error{"watch", path, err})
 	}
 	return c.loop.Watch(ctx, c.FullPath(path), path, kind)
 }
-
-// Follow follows the data of path until it is deleted: for a znode that is created
-// once and never again, such as one with an id in its name. It leaves no watch
-// behind for a creation that will not come, and so says nothing more after the
-// deletion, unless somebody else begins to follow the znode.
-func (c *Client) Follow(ctx context.Context, path string) *event.Stream[event.Snapshot] {
-	if err := CheckPath(path); err != nil {
-		return event.Ended[event.Snapshot](&Error{"follow", path, err})
-	}
-	return c.loop.WatchUntilDeleted(ctx, c.FullPath(path), path)
-}
-
-// Bundle returns an empty [watch.Set], whose receiver must close it: for those
-// who write recipes. Its paths are the caller's, below the chroot.
-func (c *Client) Bundle() *watch.Set { return c.loop.NewSet(c.FullPath) }
 
 // source is where the loop reads. It implements [watch.Source].
 type source struct{ c *Client }
 
 // Read implements [watch.Source].
 func (s source) Read(r *watch.Read) (*watch.Answer, error) {
-	session := s.c.Session()
+	session := s.c.present()
 	err := session.catchUp(s.c.ctx)
 	var answer *watch.Answer
 	if err == nil {
@@ -65,7 +51,7 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 // because nobody waits for it: when s is over it returns only when the connection
 // has been closed.
 func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
-	report := s.c.report.request(s.c.ctx, purpose{"watch", s.c.relative(r.Path())})
+	report := s.c.report.request(s.c.report.ctx, purpose{"watch", s.c.relative(r.Path())})
 	if err := s.admit(s.c.ctx); err != nil {
 		report.ended(err)
 		return nil, err
@@ -82,7 +68,7 @@ func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
 // A new session may start on any server.
 func (s *Session) catchUp(ctx context.Context) error {
 	s.c.mu.Lock()
-	synced := s.isFirst || s.synced
+	synced := s.synced
 	s.c.mu.Unlock()
 	if synced {
 		return nil

@@ -3,16 +3,12 @@ package coord
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"time"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
-
-// maxFrame is more bytes than any answer has: 100,000 children take 5 MiB.
-const maxFrame = 64 << 20
 
 // A tappedConn sits between go-zookeeper and one connection and sees every frame. The
 // library writes each frame with one Write, so nothing needs to be put together on the
@@ -51,7 +47,8 @@ type tappedConn struct {
 
 	writing chan struct{} // holds a token while something is written
 
-	// Guarded by c.mu of the session.
+	// The rest is guarded by s.c.mu.
+
 	sent pipeline
 	left bool // keepLease has given it up
 }
@@ -66,20 +63,25 @@ const (
 	trusted               // and has done so for a while
 )
 
-// newTappedConn returns conn with a tap. By the time by the server must serve s.
-func newTappedConn(s *Session, conn net.Conn, server string, began, by time.Time) *tappedConn {
-	_ = conn.SetDeadline(by) // as for the library: a conn that cannot is used all the same
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	return &tappedConn{
+// adopt returns conn, to server, with a tap, and makes it the session's connection; the
+// error is that the session is over. The server must serve it before the time by.
+func (s *Session) adopt(conn net.Conn, server string, began, by time.Time) (*tappedConn, error) {
+	_ = conn.SetDeadline(by) // best effort: a conn without deadlines is used all the same
+	t := &tappedConn{
 		Conn:    conn,
 		s:       s,
 		server:  server,
 		began:   began,
-		seen:    s.zxid,
 		in:      bufio.NewReaderSize(conn, 16<<10),
 		writing: make(chan struct{}, 1),
 	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if err := s.Err(); err != nil {
+		return t, err
+	}
+	s.wire, t.seen = t, s.zxid
+	return t, nil
 }
 
 // abort closes the connection at once. With TCP, what has not been delivered is
@@ -113,12 +115,12 @@ func (t *tappedConn) Close() error {
 	return nil
 }
 
-// SetReadDeadline implements [net.Conn]. The library would wait ten times too long for
-// the handshake, and without end for the second half of its answer; and not long
-// enough for a large answer on a slow line.
+// SetReadDeadline implements [net.Conn], and ignores what the library wants. It would
+// wait ten times too long for the handshake, and forever for the second half of its
+// answer, but not long enough for a large answer on a slow line.
 func (t *tappedConn) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline implements [net.Conn].
+// SetWriteDeadline implements [net.Conn], in the same way.
 func (t *tappedConn) SetWriteDeadline(time.Time) error { return nil }
 
 // Write implements [net.Conn]. It takes one frame.
@@ -150,6 +152,8 @@ func (t *tappedConn) Write(b []byte) (int, error) {
 }
 
 // request notes that frame is being written, and returns it as the server is to see it.
+// SetWatches, which arms the watches of earlier connections again, is the only request
+// that says how much the client has seen.
 func (t *tappedConn) request(frame []byte) []byte {
 	d := jute.NewDecoder(frame[4:])
 	h := d.RequestHeader()
@@ -186,105 +190,6 @@ func (t *tappedConn) write(frame []byte) error {
 	}
 	_, err := t.Conn.Write(frame)
 	return err
-}
-
-// Read implements [net.Conn].
-func (t *tappedConn) Read(b []byte) (int, error) {
-	for len(t.frame) == 0 {
-		frame, err := t.next()
-		if err != nil {
-			t.failed(err)
-			return 0, err
-		}
-		t.frame = frame
-	}
-	n := copy(b, t.frame)
-	t.frame = t.frame[n:]
-	return n, nil
-}
-
-// failed notes why the server says nothing more, or does not take the handshake.
-func (t *tappedConn) failed(err error) {
-	if t.s.Err() != nil || t.stage >= serving && !final(err) {
-		return
-	}
-	t.s.c.failed(t.server, t.began, t.explained(err))
-}
-
-// next reads a frame and returns what the library shall see of it, if anything.
-func (t *tappedConn) next() ([]byte, error) {
-	frame, err := t.readFrame()
-	switch {
-	case err != nil:
-		return nil, err
-	case t.stage == dialled:
-		return t.connectResponse(frame)
-	}
-	d := jute.NewDecoder(frame[4:])
-	h := d.ReplyHeader()
-	if h.Xid == jute.XidEvent {
-		return frame, nil // which answers nothing
-	}
-	var login string
-	if h.Xid == jute.XidAuth && len(t.logins) > 0 {
-		login, t.logins = t.logins[0], t.logins[1:]
-	}
-	if err := denied(login, h.Code); err != nil {
-		return nil, err
-	}
-	// One server may refuse a request alone. If the ensemble refuses a Multi the code
-	// is zero, and the reasons are behind it.
-	r := t.answered(h, h.Code == jute.OK && !expiredWithin(d))
-	t.served(h)
-	if r.watches != nil {
-		if h.Code != jute.OK { // the library would go on as if they were armed
-			return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
-		}
-		t.s.c.loop.Rearmed(r.watches.Data, r.watches.Exist, r.watches.Child)
-	}
-	if login != "" {
-		return nil, nil
-	}
-	h.Zxid = 0
-	h.Put(frame[4:])
-	return frame, nil
-}
-
-// answered notes the answer with the header h, which has come just now, and returns
-// the request that it answers.
-func (t *tappedConn) answered(h jute.ReplyHeader, success bool) request {
-	s, now := t.s, now()
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	r := t.sent.answered(now, h.Xid)
-	s.lease.answered(now, r, r.writes && success)
-	if h.Xid >= 0 { // as in the library, which takes no zxid from other answers
-		s.zxid = max(s.zxid, h.Zxid)
-	}
-	return r
-}
-
-// readFrame reads a frame, with its length in front.
-func (t *tappedConn) readFrame() ([]byte, error) {
-	head, err := t.in.Peek(4)
-	if err != nil {
-		return nil, err
-	}
-	size := binary.BigEndian.Uint32(head)
-	if size < 16 || size > maxFrame { // the shortest is a reply without a body
-		return nil, mangled(head)
-	}
-	frame := make([]byte, 4+size)
-	for n := 0; ; {
-		k, err := t.in.Read(frame[n:])
-		if n += k; n == len(frame) {
-			return frame, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		t.hears() // a large answer on a slow line, or a flood of events
-	}
 }
 
 // hears notes that bytes have come, or gone, of what is not there as a whole.

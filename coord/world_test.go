@@ -76,7 +76,7 @@ func must(tb testing.TB, err error) {
 func create(tb testing.TB, c *coord.Client, path, data string, flags int32) {
 	tb.Helper()
 	again := false
-	_, err := coord.Retry(bg, c.Session(), func(conn *zk.Conn) (string, error) {
+	_, err := coord.Retry(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
 		name, err := conn.Create(path, []byte(data), flags, zk.WorldACL(zk.PermAll))
 		if again && errors.Is(err, zk.ErrNodeExists) {
 			err = nil
@@ -90,7 +90,7 @@ func create(tb testing.TB, c *coord.Client, path, data string, flags int32) {
 // set changes a node through the client's own connection, which may be broken.
 func set(tb testing.TB, c *coord.Client, path, data string) {
 	tb.Helper()
-	_, err := coord.Retry(bg, c.Session(), func(conn *zk.Conn) (*zk.Stat, error) {
+	_, err := coord.Retry(bg, c.Kit().Session(), func(conn *zk.Conn) (*zk.Stat, error) {
 		return conn.Set(path, []byte(data), -1)
 	})
 	must(tb, err)

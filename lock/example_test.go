@@ -64,8 +64,8 @@ func ExampleMutex_Do() {
 	defer c.Close()
 
 	err = lock.New(c, "/reports/lock").Do(ctx, func(ctx context.Context, token coord.Token) error {
-		server.Expire(c.Session().ID()) // the ensemble gives up the session, as after a long partition
-		<-ctx.Done()                    // the work notices, and stops
+		server.Expire(c.Kit().Session().ID()) // the ensemble gives up the session, as after a long partition
+		<-ctx.Done()                          // the work notices, and stops
 		return nil
 	})
 	fmt.Println("work not protected to its end:", errors.Is(err, coord.ErrExpired))

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"path"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -18,10 +19,11 @@ func TestPermissions(t *testing.T) { inBoth(t, mutex, permissions, nothingLeft) 
 // say, and returns what deletes it.
 func guarded(w place, perms int32) (remove func()) {
 	w.Helper()
-	w.Must(w.Operator().Session().MakeDir(bg, w.Dir+"-above")) // what is above Dir
-	w.Must(w.Op().Delete(w.Dir+"-above", -1))
-	_, err := w.Op().Create(w.Dir, nil, 0, zk.WorldACL(perms))
-	w.Must(err)
+	s := w.Operator().Kit().Session()
+	w.Must(s.InDir(bg, path.Dir(w.Dir), func() error {
+		_, err := s.Create(bg, w.Dir, nil, coord.Persistent, coord.ACL{Perms: perms, Scheme: "world", ID: "anyone"})
+		return err
+	}))
 	return func() {
 		w.Helper()
 		w.Must(w.Op().Delete(w.Dir, -1))

@@ -18,7 +18,6 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
-	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
@@ -35,7 +34,7 @@ func pausedHolder(server, dir string) error {
 	if err := h.Wait(); err != nil {
 		return err
 	}
-	guard := harness.Guard(h)
+	guard := h.Guard()
 	last := time.Now() // before the word at which we are stopped
 	fmt.Println("held")
 	tick := time.NewTicker(time.Millisecond)
@@ -46,14 +45,9 @@ func pausedHolder(server, dir string) error {
 			continue
 		}
 		fmt.Println("expired:", errors.Is(h.Err(), coord.ErrExpired))
-		s, err := c.Await(ctx) // as one would who did not look
-		if err != nil {
-			return err
-		}
-		_, err = coord.Call(ctx, s, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return conn.Multi(guard, &zk.SetDataRequest{Path: dir + "-guarded", Data: []byte("stale"), Version: -1})
-		})
-		fmt.Println("refused:", errors.Is(err, zk.ErrNoNode))
+		// As one would who did not look.
+		_, err = c.Txn(ctx, guard, coord.OpSet(dir+"-guarded", []byte("stale"), -1))
+		fmt.Println("refused:", errors.Is(err, coord.ErrNotHeld))
 		return c.Close()
 	}
 }

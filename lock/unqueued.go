@@ -19,9 +19,10 @@ import (
 // ensemble one watch for each client, and no znode.
 //
 // The price: waiters are not ordered and may be overtaken indefinitely, and each
-// release wakes all of them (the herd effect): one gets the lock, the others make three
-// requests in vain. With n waiting clients, handing the lock on takes the ensemble work
-// that grows with n, where a Mutex wakes one.
+// release wakes all of them (the herd effect): one gets the lock, the others make a
+// request each in vain, and each of their clients asks for another watch. With n waiting
+// clients, handing the lock on takes the ensemble work that grows with n, where a Mutex
+// wakes one.
 //
 // A [coord.Hold] of an Unqueued promises what one of a Mutex does. A name that is
 // used again and again cannot tell one holder from the next, so a holder has a

@@ -24,7 +24,7 @@ func TestUnqueuedNoFalseLoss(t *testing.T) {
 	held := lock.NewUnqueued(ours.Client, "/unqueued/lock").Acquire(t.Context())
 	w.Must(held.Wait())
 	next := lock.NewUnqueued(w.Client(T).Client, "/unqueued/lock").Acquire(t.Context())
-	session := ours.Session()
+	session := ours.Kit().Session()
 	for _, x := range []struct {
 		name string
 		hurt func() (heal func())
@@ -44,7 +44,7 @@ func TestUnqueuedNoFalseLoss(t *testing.T) {
 		w.Eventually(x.name+": heard since", func() bool {
 			return held.Err() != nil || held.Until().Sub(began) >= T*64/100+T/5
 		})
-		if err := held.Err(); err != nil || ours.Session() != session {
+		if err := held.Err(); err != nil || ours.Kit().Session() != session {
 			t.Fatalf("%s: %v, or another session", x.name, err)
 		}
 		w.IsOpen(x.name+": acquired by the next", next.Acquired())

@@ -65,7 +65,7 @@ var plots = []struct {
 		return []*coord.Hold{h}
 	}},
 	{"releases without waiting for it, and tries", func(w place, c *locktest.Client, other *coord.Hold) []*coord.Hold {
-		before := c.Session()
+		before := c.Kit().Session()
 		w.Must(other.Release(bg))
 		h := w.Acquire(bg, c.Client, w.Dir)
 		_ = w.Outcome(h)
@@ -76,7 +76,7 @@ var plots = []struct {
 		switch err := w.Outcome(again); {
 		case err == nil:
 			w.Must(again.Release(bg))
-		case errors.Is(err, coord.ErrLocked) && c.Session() == before: // else it may be the former session's
+		case errors.Is(err, coord.ErrLocked) && c.Kit().Session() == before: // else it may be the former session's
 			w.Errorf("the lock is free, and yet %v\n%s", err, w.Tree())
 		}
 		return []*coord.Hold{h, again}

@@ -380,7 +380,7 @@ var claims = []scenario{
 		h := u.Acquire(bg)
 		w.Grant(h)
 		who := next()
-		if who.Label != "ada" || who.Session != a.Session().ID() || who.Token != h.Token() || !strings.HasSuffix(w.Dir, "/"+who.Node) || who.Since.IsZero() {
+		if who.Label != "ada" || who.Session != a.Kit().Session().ID() || who.Token != h.Token() || !strings.HasSuffix(w.Dir, "/"+who.Node) || who.Since.IsZero() {
 			w.Errorf("news %+v of token %d", who, h.Token())
 		}
 		if now, held, err := look.Holder(bg); !held || err != nil || now != who {
@@ -535,7 +535,7 @@ var claims = []scenario{
 		heal()
 		w.Wants(w.Outcome(late), coord.ErrExpired)
 		w.Wait("done", late.Done())
-		_, err := a.Await(bg)
+		_, err := a.Kit().Await(bg)
 		w.Must(err)
 		w.Eventually("old znodes gone", func() bool { return !w.Exists(w.Dir) && len(w.guards()) == 0 })
 	}},

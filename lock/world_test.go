@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -109,8 +108,6 @@ func (w place) waits(ctx context.Context, c *locktest.Client, n int) *coord.Hold
 
 // write makes a guarded write with c.
 func (w place) write(c *locktest.Client, h *coord.Hold) error {
-	_, err := coord.Call(bg, c.Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-		return conn.Multi(harness.Guard(h), &zk.SetDataRequest{Path: "/", Version: -1})
-	})
+	_, err := c.Txn(bg, h.Guard(), coord.OpSet("/", nil, -1))
 	return err
 }

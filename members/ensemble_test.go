@@ -117,7 +117,7 @@ func TestLeadersDie(t *testing.T) {
 		w.Restart(n)
 		m := mortals[i%len(mortals)]
 		w.Await(m.Client, coord.Connected)
-		old, at := m.Session(), m.Conn().Server()
+		old, at := m.Kit().Session(), m.Conn().Server()
 		if err := m.ExpireAt(w.Leader().Addr()); err != nil {
 			t.Logf("expire: %v", err)
 		}

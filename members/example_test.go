@@ -10,9 +10,9 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// share serves as worker name, and gives serve the addresses of all workers
+// announce serves as worker name, and gives serve the addresses of all workers
 // whenever they change.
-func share(ctx context.Context, c *coord.Client, name, addr string, serve func(addrs map[string]string)) error {
+func announce(ctx context.Context, c *coord.Client, name, addr string, serve func(addrs map[string]string)) error {
 	g := members.New(c, "/shop/workers")
 	me := g.Keep(ctx, members.Member{ID: name, Data: []byte(addr)})
 	defer me.Leave(context.WithoutCancel(ctx))
@@ -53,7 +53,7 @@ func Example() {
 
 	done := make(chan error)
 	go func() {
-		done <- share(ctx, c, "ada", "10.0.0.1:80", func(addrs map[string]string) {
+		done <- announce(ctx, c, "ada", "10.0.0.1:80", func(addrs map[string]string) {
 			if len(addrs) > 0 {
 				fmt.Println(addrs)
 				stop()
@@ -91,10 +91,10 @@ func ExampleGroup_Await() {
 	// 10.0.0.2:25
 }
 
-func ExampleDiff() {
+func ExampleView_Diff() {
 	last := members.View{Members: []members.Member{{ID: "ada"}, {ID: "ben"}}}
 	next := members.View{Members: []members.Member{{ID: "ben", Data: []byte("busy")}, {ID: "cleo"}}}
-	joined, left, changed := members.Diff(last, next)
+	joined, left, changed := next.Diff(last)
 	fmt.Println(joined[0].ID, left[0].ID, changed[0].ID)
 	// Output:
 	// cleo ada ben

@@ -40,7 +40,7 @@ import (
 // leaves the guards of earlier members in force. Its own guard stays until its session
 // ends, and [coord.Hold.Release] says so.
 func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
-	data := claim.NewData(bytes.Clone(m.Data))
+	m.Data = bytes.Clone(m.Data)
 	return coord.NewHold(ctx, g.c, "join", g.path(m.ID), func(k *coord.Keeper) error {
 		if err := errors.Join(g.check(m.ID), g.checkData(m.ID, m.Data)); err != nil {
 			return err
@@ -50,7 +50,7 @@ func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
 			return err
 		}
 		defer release()
-		return g.claim(ctx, k, claim.Claim{Path: g.path(m.ID), Data: data, Guarded: true}, m.ID)
+		return g.claim(ctx, k, claim.Claim{Path: g.path(m.ID), Data: claim.NewData(m.Data), Guarded: true}, m.ID)
 	})
 }
 
@@ -70,7 +70,7 @@ func (g *Group) claim(ctx context.Context, k *coord.Keeper, c claim.Claim, id st
 // taken returns why an ID cannot be had while its znode belongs to a session.
 func taken(session int64) error {
 	if session == 0 {
-		return fmt.Errorf("%w: the znode belongs to no session", ErrTaken)
+		return fmt.Errorf("%w by a znode of no session", ErrTaken)
 	}
 	return fmt.Errorf("%w by session %#x; if that is of an earlier run of this program, until it expires", ErrTaken, session)
 }

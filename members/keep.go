@@ -50,11 +50,12 @@ func (s Status) equal(t Status) bool {
 // cause. One that is in stays in. So a program that is told to stop by ctx stays
 // announced while it winds down, and must leave.
 func (g *Group) Keep(ctx context.Context, m Member) *Membership {
+	m.Data = bytes.Clone(m.Data)
 	leaving, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	ms := &Membership{
 		g:      g,
 		id:     m.ID,
-		data:   claim.NewData(bytes.Clone(m.Data)),
+		data:   claim.NewData(m.Data),
 		joined: make(chan struct{}),
 		leave:  leave,
 	}

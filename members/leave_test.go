@@ -18,8 +18,8 @@ func TestLeaveWhileCutOff(t *testing.T) {
 				w.create(dir+"/other", "", 0, world)
 				c := w.client(term)
 				m := w.keep(c, "self", "1")
-				old := c.Session().ID()
-				over := c.Session().Done()
+				old := c.Kit().Session().ID()
+				over := c.Kit().Session().Done()
 				heal := w.Fake.Stall(c, coordtest.Both)
 				if late {
 					w.expired(c, old)

@@ -61,7 +61,7 @@ func (o *onlooker) see(v members.View) {
 	defer o.mu.Unlock()
 	now := time.Now()
 	note := func(what string) { o.steps = append(o.steps, step{what, now}) }
-	joined, left, changed := members.Diff(o.last, v)
+	joined, left, changed := v.Diff(o.last)
 	for sign, all := range map[string][]members.Member{"+": joined, "-": left, "~": changed} {
 		for _, m := range all {
 			note(sign + m.ID)

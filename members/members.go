@@ -1,11 +1,9 @@
 package members
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -44,36 +42,10 @@ type Group struct {
 // methods say so.
 func New(c *coord.Client, dir string) *Group { return &Group{c, dir} }
 
-// A View is the members as seen in one listing of the directory. Their data may be of
-// moments that are a read apart.
-type View struct {
-	Members   []Member // in the order of their IDs; neither they nor their data may be modified
-	Suspended bool     // the connection is down, and this is what was last known
-
-	// Err names children of the directory that may not be read, so that it is unknown
-	// whether they are members. They are not in Members.
-	Err error
-}
-
-// Member returns the member with this ID, and whether v has one.
-func (v View) Member(id string) (Member, bool) {
-	i, ok := slices.BinarySearchFunc(v.Members, id, func(m Member, id string) int { return strings.Compare(m.ID, id) })
-	if !ok {
-		return Member{}, false
-	}
-	return v.Members[i], true
-}
-
-func (v View) equal(w View) bool {
-	return v.Suspended == w.Suspended && fmt.Sprint(v.Err) == fmt.Sprint(w.Err) && slices.EqualFunc(v.Members, w.Members, same)
-}
-
-func same(a, b Member) bool { return a.ID == b.ID && bytes.Equal(a.Data, b.Data) }
-
 // Watch follows the members of g until ctx ends. The first View has every member that
 // was there at the call and has not left since. During a burst a View may lag: a new
 // member may be missing, and one that has left may still be in it, until the next. Use
-// [Diff] for the difference between two Views.
+// [View.Diff] for the difference between two Views.
 //
 // The stream ends with a [coord.Error] whose cause is ctx's, or [coord.ErrClosed],
 // or ZooKeeper's refusal to list the directory. A directory that does not exist has no
@@ -97,46 +69,6 @@ func (g *Group) Watch(ctx context.Context) *event.Stream[View] {
 			return last
 		},
 	})
-}
-
-func view(nodes []*subtree.Node) View {
-	v := View{Members: make([]Member, 0, len(nodes))}
-	unread := 0
-	for _, n := range nodes {
-		switch {
-		case n.Err != nil:
-			if unread++; unread == 1 {
-				v.Err = n.Err
-			}
-		case n.EphemeralOwner != 0:
-			v.Members = append(v.Members, Member{n.Name, n.Data})
-		}
-	}
-	if unread > 1 {
-		v.Err = fmt.Errorf("%w; and %d more", v.Err, unread-1)
-	}
-	return v
-}
-
-// Diff returns the members of next that are not in prev, those of prev that are not in
-// next, and those of next whose data differ. A member that left and came back between
-// the two with the same data is in none of them.
-func Diff(prev, next View) (joined, left, changed []Member) {
-	a, b := prev.Members, next.Members
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(a) == 0 || len(b) > 0 && b[0].ID < a[0].ID:
-			joined, b = append(joined, b[0]), b[1:]
-		case len(b) == 0 || a[0].ID < b[0].ID:
-			left, a = append(left, a[0]), a[1:]
-		default:
-			if !same(a[0], b[0]) {
-				changed = append(changed, b[0])
-			}
-			a, b = a[1:], b[1:]
-		}
-	}
-	return joined, left, changed
 }
 
 // path returns the path of a member's znode.

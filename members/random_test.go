@@ -147,7 +147,7 @@ func TestAtRandom(t *testing.T) {
 							wg.Go(func() { _ = x.update(now, data) })
 						}
 					case 9:
-						w.Fake.Expire(c.Session().ID())
+						w.Fake.Expire(c.Kit().Session().ID())
 					case 10:
 						heal := w.Fake.Stall
 						if r.IntN(2) == 0 {

@@ -3,6 +3,8 @@ package members_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,7 +49,7 @@ func TestTaken(t *testing.T) {
 				s := w.out(m, members.ErrTaken)
 				w.WantsOp(s.Err, "keep", dir+"/self", members.ErrTaken)
 				w.open("end", m.Done())
-				w.Fake.Expire(c.Session().ID()) // it goes on waiting in the next session
+				w.Fake.Expire(c.Kit().Session().ID()) // it goes on waiting in the next session
 				time.Sleep(time.Minute)
 				w.WantsOp(g.Join(bg, me).Wait(), "join", dir+"/self", members.ErrTaken) // and has the seat meanwhile
 				if got, _ := m.Latest(); got.In {
@@ -148,6 +150,25 @@ func TestManySeekOneID(t *testing.T) {
 			}
 			w.Must(left[in].Leave(bg))
 			left = append(left[:in:in], left[in+1:]...)
+		}
+	})
+}
+
+// Why an ID is taken says by which session, as ZooKeeper's logs write it, and that it
+// may be that of an earlier process.
+func TestTakenSaysByWhom(t *testing.T) {
+	bubble(t, func(w *place) {
+		c := w.client(long)
+		w.join(c, "self", "")
+		w.create(dir+"/none", "", 0, world)
+		g := members.New(w.client(term), dir)
+		for id, want := range map[string]string{
+			"self": fmt.Sprintf("taken by session %#x; if that is of an earlier run of this program, until it expires", c.Kit().Session().ID()),
+			"none": "taken by a znode of no session",
+		} {
+			if err := g.Join(bg, members.Member{ID: id}).Wait(); !errors.Is(err, members.ErrTaken) || !strings.HasSuffix(err.Error(), want) {
+				w.Errorf("%v, want ... %s", err, want)
+			}
 		}
 	})
 }

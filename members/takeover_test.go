@@ -36,7 +36,7 @@ func TestTakeoverOfOnesOwn(t *testing.T) {
 						}
 					})
 					w.sees(r, w.truth())
-					old := c.Session().ID()
+					old := c.Kit().Session().ID()
 					heal := w.Fake.Stall(c, coordtest.Both)
 					w.expired(c, old)
 					heal()
@@ -48,11 +48,11 @@ func TestTakeoverOfOnesOwn(t *testing.T) {
 						w.join(c, "self", "2")
 					}
 					time.Sleep(time.Millisecond) // of the bubble, before the server knows
-					if now := w.owner("self"); now == old || now != c.Session().ID() {
-						w.Errorf("owned by %#x; formerly %#x, now %#x", now, old, c.Session().ID())
+					if now := w.owner("self"); now == old || now != c.Kit().Session().ID() {
+						w.Errorf("owned by %#x; formerly %#x, now %#x", now, old, c.Kit().Session().ID())
 					}
 					time.Sleep(2 * term)
-					if now := w.owner("self"); now != c.Session().ID() {
+					if now := w.owner("self"); now != c.Kit().Session().ID() {
 						w.Errorf("gone with the former session: owned by %#x", now)
 					}
 					w.sees(r, w.truth())

@@ -53,8 +53,8 @@ func TestForeignChildren(t *testing.T) {
 	})
 }
 
-// R34, R62: a view says when it may be old, and then again what is the case; who has
-// been cut off learns of all that has happened, a znode made anew with the same data
+// R34, R62: a view says when it may be old, and then again what is the case; a client
+// that was cut off learns of all that has happened, a znode made anew with the same data
 // version included (R31).
 func TestSuspended(t *testing.T) {
 	for _, anew := range []bool{false, true} { // in another session
@@ -252,12 +252,12 @@ func TestDiff(t *testing.T) {
 				changed = append(changed, id+"="+now)
 			}
 		}
-		j, l, c := members.Diff(prev, next)
+		j, l, c := next.Diff(prev)
 		if !slices.Equal(words(j), joined) || !slices.Equal(words(l), left) || !slices.Equal(words(c), changed) {
 			t.Fatalf("from %q to %q: %q, %q, %q; want %q, %q, %q", say(prev), say(next), words(j), words(l), words(c), joined, left, changed)
 		}
 	}
-	if j, l, c := members.Diff(members.View{}, members.View{}); j != nil || l != nil || c != nil {
+	if j, l, c := (members.View{}).Diff(members.View{}); j != nil || l != nil || c != nil {
 		t.Error("nothing has changed, and there is something")
 	}
 }

@@ -218,9 +218,9 @@ func (w *place) sees(r *record, want string) {
 // lease waits until c, whose link is stalled, has given its session up.
 func (w *place) expired(c *coord.Client, id int64) {
 	w.Helper()
-	for end := time.After(2 * time.Minute); c.Session().ID() == id; {
+	for end := time.After(2 * time.Minute); c.Kit().Session().ID() == id; {
 		select {
-		case <-c.Session().Done():
+		case <-c.Kit().Session().Done():
 		case <-end:
 			w.Fatal("session not given up")
 		}

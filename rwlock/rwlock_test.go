@@ -95,10 +95,7 @@ func (w world) events(what string, all []*member, want ...int32) {
 	var got []int32
 	for _, m := range all {
 		// What the server has done is told before what it is asked now.
-		_, err := coord.Call(bg, m.Session(), func(conn *zk.Conn) (bool, error) {
-			ok, _, err := conn.Exists("/")
-			return ok, err
-		})
+		_, _, err := m.Exists(bg, "/")
 		w.Must(err)
 		got = append(got, m.events.Load())
 		m.count()
@@ -226,7 +223,7 @@ var tests = []struct {
 		w.Must(all[0].Downgrade(bg, h)) // it is one already
 		who, err := all[1].Contenders(bg)
 		w.Must(err)
-		if len(who) != 1 || !who[0].Reads || who[0].Session != all[0].Session().ID() {
+		if len(who) != 1 || !who[0].Reads || who[0].Session != all[0].Kit().Session().ID() {
 			w.Errorf("contenders: %+v", who)
 		}
 		beside := all[1].TryAcquireRead(bg)

@@ -22,7 +22,7 @@ func TestFaultsByClient(t *testing.T) {
 		create := func(c *coord.Client, path string) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := coord.Call(ctx, c.Session(), func(conn *zk.Conn) (string, error) {
+			_, err := coord.Call(ctx, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
 				return conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
 			})
 			return err
@@ -39,7 +39,7 @@ func TestFaultsByClient(t *testing.T) {
 				t.Errorf("%s: the other client: %v", name, err)
 			}
 			heal()
-			if _, err := ours.Await(t.Context()); err != nil {
+			if _, err := ours.Kit().Await(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			// What was under way is answered before this.
@@ -54,7 +54,7 @@ func TestFaultsByClient(t *testing.T) {
 		if ok, _, err := theirs.Conn().Exists("/lost"); !ok || err != nil {
 			t.Errorf("lost reply: the request was not carried out: %v", err)
 		}
-		if _, err := ours.Await(t.Context()); err != nil {
+		if _, err := ours.Kit().Await(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := create(ours, "/after"); err != nil {
@@ -78,12 +78,12 @@ func TestLoseReplyOfHolder(t *testing.T) {
 			}
 			return coordtest.Pass
 		})
-		time.Sleep(c.Session().Timeout())
+		time.Sleep(c.Kit().Session().Timeout())
 		if n := renewals.Load(); n < 3 {
 			t.Fatalf("%d renewals in a timeout: this test shows nothing", n)
 		}
 		server.LoseReply(c)
-		time.Sleep(c.Session().Timeout())
+		time.Sleep(c.Kit().Session().Timeout())
 		if _, err := c.Conn().Create("/lost", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
 			t.Error("the reply arrived")
 		}

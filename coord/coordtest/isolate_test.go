@@ -178,9 +178,9 @@ func TestIsolatedSides(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		for _, c := range []*coord.Client{there, both} {
-			must(t, ephemeral(c, fmt.Sprintf("/root/%d", c.Session().ID())))
+			must(t, ephemeral(c, fmt.Sprintf("/root/%d", c.Kit().Session().ID())))
 		}
-		old, moved := there.Session(), both.Session()
+		old, moved := there.Kit().Session(), both.Kit().Session()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		seen := there.Watch(ctx, "/root/news", event.Presence)

@@ -28,7 +28,7 @@ func (o *onlooker) watch(ctx context.Context, g *members.Group) {
 	views := g.Watch(ctx)
 	for view := range views.All() {
 		o.mu.Lock()
-		_, left, _ := members.Diff(o.view, view)
+		_, left, _ := view.Diff(o.view)
 		o.view = view
 		close(o.change)
 		o.change = make(chan struct{})

@@ -89,7 +89,7 @@ type driver struct {
 	awaited  znode        // the one that is followed in taken
 	theirs   error        // what Taken returned of that
 	granted  bool         // the Hold was acquired
-	blind    bool         // as far as the connection is concerned, what is followed may be out of date
+	blind    bool         // what is known of the znode may be out of date
 
 	asked int // the generation of the data in the request in flight
 	has   int // the one that our znode has, or that was refused; -1: not known
@@ -110,7 +110,13 @@ func (d *driver) run(ctx context.Context) error {
 			d.step(input{kind: fresh})
 			continue
 		}
+		state, changed := d.Client.State()
+		if state == coord.Suspended && d.granted && !d.blind {
+			d.blind = true // until word comes of the znode
+			d.tell()
+		}
 		select {
+		case <-changed:
 		case in := <-d.reply:
 			d.reply = nil
 			d.step(in)
@@ -144,7 +150,7 @@ func (d *driver) step(in input) {
 	if d.m.cause != nil {
 		d.k.End(d.m.cause)
 	}
-	d.acknowledge(was, in)
+	d.note(was, in)
 	switch d.m.state {
 	case taken, held, writing, revoked:
 	default:
@@ -182,8 +188,9 @@ func (d *driver) guardOf() string {
 	return d.guard
 }
 
-// acknowledge notes what in, which the machine was told in state was, says of the data.
-func (d *driver) acknowledge(was state, in input) {
+// note takes what in, which the machine was told in state was, says of the data and of the
+// znode that is waited for.
+func (d *driver) note(was state, in input) {
 	switch {
 	case in.kind == created, in.kind == seen && was == looking && in.whose == mine && d.m.guarded:
 		d.has = d.asked // in the second case the guard tells that the create was carried out

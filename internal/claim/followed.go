@@ -42,7 +42,6 @@ func (f *followed) end() {
 // follow begins to follow the znode at the path.
 func (d *driver) follow() {
 	d.followed.end()
-	d.blind = false
 	ctx, stop := context.WithCancel(context.Background())
 	d.followed = &followed{Stream: d.Client.Kit().WatchUntilDeleted(ctx, d.Path), stop: stop}
 }

@@ -12,7 +12,7 @@ import (
 func (w *World) Expire(c *Client) {
 	w.Helper()
 	if w.Fake != nil {
-		w.Fake.Expire(c.Session().ID())
+		w.Fake.Expire(c.Kit().Session().ID())
 		return
 	}
 	w.Must(c.ExpireAt(w.Real.Node(0).Addr()))

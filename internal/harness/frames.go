@@ -5,9 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-zookeeper/zk"
-
-	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
 
@@ -85,10 +82,7 @@ func (k *Cost) Ops() (ops []string, events int) {
 	k.w.Helper()
 	k.w.Rest()
 	for last, quiet := -1, 0; k.w.Real != nil && quiet < 2; quiet++ {
-		_, err := coord.Call(k.w.Context(), k.c.Session(), func(conn *zk.Conn) (bool, error) {
-			there, _, err := conn.Exists(fence)
-			return there, err
-		})
+		_, _, err := k.c.Exists(k.w.Context(), fence)
 		k.w.Must(err)
 		if n := len(k.requests(counts)); n != last {
 			last, quiet = n, 0

@@ -148,15 +148,13 @@ var broken = []scenario{
 	{"what is asked for while cut off does not happen in the next session (R91, R95)", func(w *World) {
 		a := w.Client(T)
 		held := w.Held(a)
-		first := a.Session()
+		first := a.Kit().Session()
 		heal := a.Link.Stall(coordtest.Both)
 		// In flight, or waiting for the link to come back: nothing tells them apart.
 		late := w.Acquire(bg, a.Client, w.Dir)
 		raw := make(chan error, 1)
 		go func() {
-			_, err := coord.Call(bg, first, func(conn *zk.Conn) (string, error) {
-				return conn.Create(w.Dir+"-crossed", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-			})
+			_, err := first.Multi(bg, coord.OpCreate(w.Dir+"-crossed", nil, coord.Ephemeral))
 			raw <- err
 		}()
 		w.Wait("lost", held.Lost())
@@ -166,7 +164,7 @@ var broken = []scenario{
 		}
 		w.Wants(w.Outcome(late), coord.ErrExpired)
 		w.Wait("done", late.Done())
-		_, err := a.Await(bg)
+		_, err := a.Kit().Await(bg)
 		w.Must(err)
 		// The first session ends on the server too, with all that it has done.
 		w.Eventually("old znodes gone", func() bool { return len(w.Children()) == 0 })

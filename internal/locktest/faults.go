@@ -60,7 +60,7 @@ var plots = []Plot{
 		return []*coord.Hold{h}
 	}},
 	{"tries, and tries again as soon as it has failed", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
-		before := c.Session()
+		before := c.Kit().Session()
 		h := w.Try(bg, c.Client, w.Dir)
 		if w.Outcome(h) == nil {
 			w.Error("granted beside the holder")
@@ -69,7 +69,7 @@ var plots = []Plot{
 		return []*coord.Hold{h, w.tryFree(c, before)}
 	}},
 	{"gives up, and tries as soon as it has", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
-		before := c.Session()
+		before := c.Kit().Session()
 		ctx, cancel := context.WithTimeout(bg, 2*time.Second)
 		defer cancel()
 		h := w.Acquire(ctx, c.Client, w.Dir)
@@ -80,7 +80,7 @@ var plots = []Plot{
 		return []*coord.Hold{h, w.tryFree(c, before)}
 	}},
 	{"releases without waiting for it, and tries", func(w *World, c *Client, other *coord.Hold) []*coord.Hold {
-		before := c.Session()
+		before := c.Kit().Session()
 		w.Must(other.Release(bg))
 		h := w.Acquire(bg, c.Client, w.Dir)
 		_ = w.Outcome(h)
@@ -107,7 +107,7 @@ func (w *World) tryFree(c *Client, before *coord.Session) *coord.Hold {
 	h := w.Try(bg, c.Client, w.Dir)
 	if err := w.Outcome(h); err == nil {
 		w.Must(h.Release(bg))
-	} else if errors.Is(err, coord.ErrLocked) && c.Session() == before {
+	} else if errors.Is(err, coord.ErrLocked) && c.Kit().Session() == before {
 		w.Errorf("the lock is free, and yet %v\n%s", err, w.Tree())
 	}
 	return h

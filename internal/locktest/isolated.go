@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/harness"
@@ -122,9 +120,7 @@ func isolated(t *testing.T, e *ensemble.Ensemble, subjects []Subject, T time.Dur
 	began := time.Now()
 	if busy {
 		go func() { // until its client is closed
-			_, _ = coord.Call(bg, writer.Session(), func(conn *zk.Conn) (string, error) {
-				return conn.Create(root.Dir+"-stuck", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-			})
+			_, _ = writer.Create(bg, root.Dir+"-stuck", nil, coord.Ephemeral)
 		}()
 	}
 	rows := make([]*row, len(subjects))

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/harness"
 )
@@ -71,20 +69,17 @@ var meanwhiles = []meanwhile{
 	{"connection lost again and again", 300 * time.Millisecond, func(_ *World, a *Client, _ *coord.Session) { a.Link.Reset() }},
 	{"program reads and syncs", 100 * time.Millisecond, func(w *World, _ *Client, s *coord.Session) {
 		// That they fail in the end is not the matter here.
-		_, _ = coord.Call(bg, s, func(conn *zk.Conn) (string, error) { return conn.Sync(w.Dir) })
-		_, _ = coord.Call(bg, s, func(conn *zk.Conn) (bool, error) {
-			ok, _, err := conn.Exists(w.Dir)
-			return ok, err
-		})
+		_ = s.Sync(bg, w.Dir)
+		_, _ = s.Exists(bg, w.Dir)
 	}},
 	{"program writes", 0, func(w *World, _ *Client, s *coord.Session) {
-		_, _ = coord.Retry(bg, s, func(conn *zk.Conn) (*zk.Stat, error) { return conn.Set("/", nil, -1) })
+		_, _ = s.Set(bg, "/", nil, -1)
 	}},
 }
 
 // run does x until stop is called.
 func (x meanwhile) run(w *World, a *Client) (stop func()) {
-	s := a.Session() // not in the next, where it would be another matter
+	s := a.Kit().Session() // not in the next, where it would be another matter
 	over := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

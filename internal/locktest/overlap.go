@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,7 +36,7 @@ func deaf(w *World, a *Client) func() {
 	ctx, cancel := context.WithCancel(bg)
 	paths := make([]string, 100)
 	for i := range paths {
-		paths[i] = fmt.Sprintf("%s-noise-%d-%d", w.Dir, a.Session().ID(), i)
+		paths[i] = fmt.Sprintf("%s-noise-%d-%d", w.Dir, a.Kit().Session().ID(), i)
 		s := a.Watch(ctx, paths[i], event.Presence)
 		<-s.Updates()
 	}
@@ -52,7 +53,11 @@ func deaf(w *World, a *Client) func() {
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		for _, p := range paths {
-			_ = w.Operator().Session().MakeDir(ctx, p)
+			s := w.Operator().Kit().Session()
+			_ = s.InDir(ctx, path.Dir(p), func() error {
+				_, err := s.Create(ctx, p, nil, coord.Container)
+				return err
+			})
 			select {
 			case <-tick.C:
 			case <-ctx.Done():

@@ -55,7 +55,7 @@ func NoFalseLoss(t *testing.T, s Subject) {
 			w.MoveTo(a, w.Follower().Addr())
 			b := w.Client(40 * time.Second)
 			ha, hb := w.Held(a), w.Behind(b, 2)
-			session := a.Session()
+			session := a.Kit().Session()
 			began := time.Now()
 			heal := x.hurt(w, a)
 			defer heal()
@@ -67,7 +67,7 @@ func NoFalseLoss(t *testing.T, s Subject) {
 			w.Must(ha.Err())
 			w.IsOpen("lost", ha.Lost())
 			w.IsOpen("acquired", hb.Acquired())
-			if a.Session() != session {
+			if a.Kit().Session() != session {
 				w.Error("another session")
 			}
 			t.Logf("heard again after %v, with the lease good for %v more", gap.Round(time.Millisecond), time.Until(ha.Until()).Round(time.Millisecond))

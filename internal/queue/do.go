@@ -3,8 +3,10 @@ package queue
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/backoff"
 )
 
 // A Work is what is done while something is held.
@@ -21,10 +23,19 @@ func Do(ctx context.Context, h *coord.Hold, f Work) error { return do(ctx, h, f)
 //
 // [lock.Mutex.Run]: https://pkg.go.dev/github.com/zkcoord/zkcoord/lock#Mutex.Run
 func Run(ctx context.Context, acquire func(context.Context) *coord.Hold, f Work) error {
+	// What is lost as soon as it is asked for, because somebody removes it each time,
+	// is not asked for all the time.
+	pause := backoff.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
 	for {
+		began := time.Now()
 		o := do(ctx, acquire(ctx), f)
-		if !coord.IsLost(o.ended) || o.refused != nil {
+		switch {
+		case !coord.IsLost(o.ended) || o.refused != nil:
 			return o.err()
+		case time.Since(began) > time.Second:
+			pause.Reset()
+		default:
+			pause.Wait(ctx.Done(), nil)
 		}
 	}
 }

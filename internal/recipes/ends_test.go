@@ -34,7 +34,9 @@ var streams = map[string]func(ctx context.Context, c *coord.Client, path string)
 	"Client.Watch of children": func(ctx context.Context, c *coord.Client, path string) stream {
 		return c.Watch(ctx, path, event.Children)
 	},
-	"Client.Follow": func(ctx context.Context, c *coord.Client, path string) stream { return c.Follow(ctx, path) },
+	"Client.Follow": func(ctx context.Context, c *coord.Client, path string) stream {
+		return c.Kit().WatchUntilDeleted(ctx, path)
+	},
 	"Mutex.Watch":   func(ctx context.Context, c *coord.Client, path string) stream { return lock.New(c, path).Watch(ctx) },
 	"RWMutex.Watch": func(ctx context.Context, c *coord.Client, path string) stream { return rwlock.New(c, path).Watch(ctx) },
 	"Unqueued.Watch": func(ctx context.Context, c *coord.Client, path string) stream {

@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
-	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/harness"
 )
@@ -122,10 +119,7 @@ func (r *round) stays(h held) error {
 		if err := h.Err(); err != nil {
 			return err
 		}
-		there, err := coord.Read(bg, r.a.Client, func(conn *zk.Conn) (bool, error) {
-			there, _, err := conn.Exists(h.node())
-			return there, err
-		})
+		_, there, err := r.a.Exists(bg, h.node())
 		r.Must(err)
 		if !there {
 			return errors.New("no znode")

@@ -149,7 +149,7 @@ var ways = []way{
 		r.used()
 		r.a.Link.Reset() // or as many words as are waited for at once might be lost already
 		r.Rest()
-		_, err := r.a.Await(bg)
+		_, err := r.a.Kit().Await(bg)
 		r.Must(err)
 		r.first(func(f coordtest.Frame) bool { return f.Dir == coordtest.ToClient && f.Op == "getData" },
 			func() coordtest.Action { return coordtest.Drop })

@@ -51,7 +51,7 @@ type Recipe[T any] struct {
 // Watch follows what is below path until ctx ends or c is closed.
 func Watch[T any](ctx context.Context, c *coord.Client, path string, r Recipe[T]) *event.Stream[T] {
 	return coord.NewStream(ctx, c, r.Op, path, func(ctx context.Context, p event.Publisher[T]) error {
-		f := &follower[T]{Recipe: r, kit: c.Kit(), root: path, out: p, set: c.Bundle(), stats: make(chan answer),
+		f := &follower[T]{Recipe: r, kit: c.Kit(), root: path, out: p, set: c.Kit().WatchSet(), stats: make(chan answer),
 			nodes: map[string]*node{"": {}}, gone: make(map[string]*node)}
 		defer f.set.Close()
 		return f.run(ctx)

@@ -41,7 +41,7 @@ func TestFirstValueIsFresh(t *testing.T) {
 					w.Create("/a", "0")
 					for range others {
 						w.c.Watch(bg, "/a", event.Data)
-						w.c.Follow(bg, "/a")
+						w.c.Kit().WatchUntilDeleted(bg, "/a")
 					}
 					for i := 1; i <= 300; i++ {
 						switch {
@@ -56,7 +56,7 @@ func TestFirstValueIsFresh(t *testing.T) {
 						w.Must(err)
 						ctx, cancel := context.WithCancel(bg)
 						for name, s := range map[string]*event.Stream[event.Snapshot]{
-							"watch": w.c.Watch(ctx, "/a", event.Data), "follow": w.c.Follow(ctx, "/a"),
+							"watch": w.c.Watch(ctx, "/a", event.Data), "follow": w.c.Kit().WatchUntilDeleted(ctx, "/a"),
 						} {
 							if snap := w.first(s); snap.Mzxid < stat.Mzxid {
 								w.Fatalf("round %d: %s begins with %q of %#x, and %#x has been answered", i, name, snap.Data, snap.Mzxid, stat.Mzxid)
@@ -94,9 +94,9 @@ func TestNameUsedAgain(t *testing.T) {
 						})
 						w.Must(err)
 						ctx, cancel := context.WithCancel(bg)
-						s := w.c.Follow(ctx, "/a")
+						s := w.c.Kit().WatchUntilDeleted(ctx, "/a")
 						for range others {
-							w.c.Follow(ctx, "/a")
+							w.c.Kit().WatchUntilDeleted(ctx, "/a")
 						}
 						if snap := w.first(s); !snap.Exists {
 							w.Fatalf("round %d: created, and is not there", i)
@@ -109,7 +109,7 @@ func TestNameUsedAgain(t *testing.T) {
 							return true, err
 						})
 						w.Must(err)
-						if snap := w.first(w.c.Follow(ctx, "/a")); snap.Exists {
+						if snap := w.first(w.c.Kit().WatchUntilDeleted(ctx, "/a")); snap.Exists {
 							w.Fatalf("round %d: deleted, and is there", i)
 						}
 						if i%2 == 0 {

@@ -15,7 +15,7 @@ func TestNobodyLooksAndNoRoomIsKept(t *testing.T) {
 		before := w.Heap()
 		for i := range 50_000 {
 			ctx, cancel := context.WithCancel(bg)
-			w.c.Follow(ctx, fmt.Sprintf("/a%d", i)) // which leaves no watch
+			w.c.Kit().WatchUntilDeleted(ctx, fmt.Sprintf("/a%d", i)) // which leaves no watch
 			cancels = append(cancels, cancel)
 		}
 		for _, cancel := range cancels {

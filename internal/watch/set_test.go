@@ -191,7 +191,7 @@ func TestSetEnds(t *testing.T) {
 		_, err := w.Op().Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
 		w.Must(err)
 		w.Create("/open", "")
-		b := w.c.Bundle()
+		b := w.c.Kit().WatchSet()
 		defer b.Close()
 		ends := func(path string, want error) {
 			w.Helper()
@@ -236,7 +236,7 @@ func TestSetIsOfOneMoment(t *testing.T) {
 				bubble(t, func(w *world) {
 					w.Create("/t", "0")
 					var ops []any
-					b := w.c.Bundle()
+					b := w.c.Kit().WatchSet()
 					defer b.Close()
 					b.Add("/t", event.Children, false)
 					for i := range nodes {

@@ -123,7 +123,7 @@ func TestNobodyLooksAndNothingIsKept(t *testing.T) {
 				}
 				follow := func(ctx context.Context, i int) *event.Stream[event.Snapshot] {
 					if x.once {
-						return w.c.Follow(ctx, path(i))
+						return w.c.Kit().WatchUntilDeleted(ctx, path(i))
 					}
 					return w.c.Watch(ctx, path(i), x.kind)
 				}
@@ -180,7 +180,7 @@ func TestWatchingNeverWrites(t *testing.T) {
 		for _, k := range kinds {
 			w.c.Watch(bg, "/a/b", k)
 		}
-		w.c.Follow(bg, "/a/b")
+		w.c.Kit().WatchUntilDeleted(bg, "/a/b")
 		for range 5 {
 			w.Create("/a", "")
 			w.Create("/a/b", "")

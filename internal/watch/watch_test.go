@@ -129,13 +129,13 @@ func TestWatchAcrossReconnects(t *testing.T) {
 // that is not there.
 func TestFollow(t *testing.T) {
 	bubble(t, func(w *world) {
-		s := w.c.Follow(bg, "/missing")
+		s := w.c.Kit().WatchUntilDeleted(bg, "/missing")
 		w.expect(s, event.Data, "nothing")
 		if n := w.Watches(); n != 0 {
 			t.Errorf("%d watches left for a znode that is not there", n)
 		}
 		w.Create("/a", "1")
-		s = w.c.Follow(bg, "/a")
+		s = w.c.Kit().WatchUntilDeleted(bg, "/a")
 		w.expect(s, event.Data, "1")
 		w.Set("/a", "2")
 		w.expect(s, event.Data, "2")
@@ -150,7 +150,7 @@ func TestFollow(t *testing.T) {
 
 		// Gone while the line is down.
 		w.Create("/b", "1")
-		s = w.c.Follow(bg, "/b")
+		s = w.c.Kit().WatchUntilDeleted(bg, "/b")
 		w.expect(s, event.Data, "1")
 		heal := w.line.Cut()
 		w.expect(s, event.Data, "1?")
@@ -198,7 +198,7 @@ func TestWatchWithoutPermission(t *testing.T) {
 		_, err := w.Op().Create("/secret", []byte("x"), 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
 		w.Must(err)
 		for i, s := range []*event.Stream[event.Snapshot]{
-			w.c.Watch(bg, "/secret", event.Data), w.c.Watch(bg, "/secret", event.Children), w.c.Follow(bg, "/secret"),
+			w.c.Watch(bg, "/secret", event.Data), w.c.Watch(bg, "/secret", event.Children), w.c.Kit().WatchUntilDeleted(bg, "/secret"),
 		} {
 			synctest.Wait()
 			var e *coord.Error
@@ -208,7 +208,7 @@ func TestWatchWithoutPermission(t *testing.T) {
 		}
 		w.expect(w.c.Watch(bg, "/secret", event.Presence), event.Presence, "there")
 		for _, bad := range []string{"", "a", "/a/", "/a//b", "/a/../b", "/\x00"} {
-			for _, s := range []*event.Stream[event.Snapshot]{w.c.Watch(bg, bad, event.Data), w.c.Follow(bg, bad)} {
+			for _, s := range []*event.Stream[event.Snapshot]{w.c.Watch(bg, bad, event.Data), w.c.Kit().WatchUntilDeleted(bg, bad)} {
 				if !errors.Is(s.Err(), coord.ErrInvalidPath) {
 					t.Errorf("path %q: %v, want ErrInvalidPath", bad, s.Err())
 				}

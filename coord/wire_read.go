@@ -1,0 +1,114 @@
+package coord
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/zkcoord/zkcoord/internal/jute"
+)
+
+// maxFrame is more bytes than any answer has: 100,000 children take 5 MiB.
+const maxFrame = 64 << 20
+
+// Read implements [net.Conn].
+func (t *tappedConn) Read(b []byte) (int, error) {
+	for len(t.frame) == 0 {
+		frame, err := t.next()
+		if err != nil {
+			t.failed(err)
+			return 0, err
+		}
+		t.frame = frame
+	}
+	n := copy(b, t.frame)
+	t.frame = t.frame[n:]
+	return n, nil
+}
+
+// failed notes why the server says nothing more, or does not take the handshake.
+func (t *tappedConn) failed(err error) {
+	if t.s.Err() != nil || t.stage >= serving && !final(err) {
+		return
+	}
+	t.s.c.failed(t.server, t.began, t.explained(err))
+}
+
+// next reads a frame and returns what the library is to see of it, if anything. An error
+// ends the connection: the library then tries the next server.
+func (t *tappedConn) next() ([]byte, error) {
+	frame, err := t.readFrame()
+	switch {
+	case err != nil:
+		return nil, err
+	case t.stage == dialled:
+		return t.connectResponse(frame)
+	}
+	d := jute.NewDecoder(frame[4:])
+	h := d.ReplyHeader()
+	if h.Xid == jute.XidEvent {
+		return frame, nil // it answers nothing, so it says nothing of the session
+	}
+	var login string
+	if h.Xid == jute.XidAuth && len(t.logins) > 0 {
+		login, t.logins = t.logins[0], t.logins[1:]
+	}
+	if err := denied(login, h.Code); err != nil {
+		return nil, err
+	}
+	// A server may refuse a request alone, without a quorum: for want of a permission,
+	// say. Of a Multi that a quorum has refused the code is zero, and the reasons are
+	// with the ops.
+	r := t.answered(h, h.Code == jute.OK && !expiredWithin(d))
+	t.served(h)
+	if r.watches != nil {
+		if h.Code != jute.OK { // the library would go on as if they were armed
+			return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
+		}
+		t.s.c.loop.Rearmed(r.watches.Data, r.watches.Exist, r.watches.Child)
+	}
+	if login != "" {
+		return nil, nil
+	}
+	h.Zxid = 0
+	h.Put(frame[4:])
+	return frame, nil
+}
+
+// answered notes the answer with the header h, which has come just now, and returns
+// the request that it answers.
+func (t *tappedConn) answered(h jute.ReplyHeader, success bool) request {
+	s, now := t.s, now()
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	r := t.sent.answered(now, h.Xid)
+	s.lease.answered(now, r, r.writes && success)
+	if h.Xid >= 0 { // as in the library, which takes no zxid from other answers
+		s.zxid = max(s.zxid, h.Zxid)
+	}
+	return r
+}
+
+// readFrame reads a frame, with its length in front. What has come of one that is not
+// there yet counts as a sign of life. The peer has said what the length is, but for the
+// first frame the peer may be anything, so that is not believed without a bound.
+func (t *tappedConn) readFrame() ([]byte, error) {
+	head, err := t.in.Peek(4)
+	if err != nil {
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size < 16 || size > maxFrame { // the shortest is a reply without a body
+		return nil, mangled(head)
+	}
+	frame := make([]byte, 4+size)
+	for n := 0; ; {
+		k, err := t.in.Read(frame[n:])
+		if n += k; n == len(frame) {
+			return frame, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.hears() // a large answer on a slow line, or a flood of events
+	}
+}
