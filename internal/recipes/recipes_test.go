@@ -67,7 +67,7 @@ var recipes = []recipe{
 			return hold{lock.NewUnqueued(c, path).TryAcquire(ctx)}
 		}},
 	{name: "Group.Join", seek: join, create: "multi", member: true},
-	{name: "Group.Keep", create: "create", member: true, blocker: join,
+	{name: "Group.Keep", create: "multi", member: true, blocker: join,
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
 			return kept{members.New(c, path).Keep(ctx, members.Member{ID: "self"}), path + "/self"}
 		}},
