@@ -88,9 +88,6 @@ func (w *world) Enabled() []act {
 func (w *world) Do(a act) string {
 	w.fault = ""
 	w.do(a)
-	if w.fault == "" {
-		return w.wrong()
-	}
 	return w.fault
 }
 

@@ -87,8 +87,8 @@ func (w *world) grant(c *client) {
 	}
 }
 
-// wrong says what must not be in w, if anything.
-func (w *world) wrong() string {
+// Wrong says what must not be in w, if anything.
+func (w *world) Wrong() string {
 	holders := 0
 	for i := range w.clients[:w.rule.n] {
 		c := &w.clients[i]
