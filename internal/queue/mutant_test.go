@@ -65,7 +65,7 @@ var mutants = []struct {
 		do.sync = false
 		return do
 	}},
-	{"looks for ever", rule{n: 1, budget: budget{loss: 1}}, func(m *machine, in input) action {
+	{"looks forever", rule{n: 1, budget: budget{loss: 1}}, func(m *machine, in input) action {
 		do := m.step(in)
 		if do.verb == create {
 			m.state = listing
