@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/zkcoord/zkcoord/internal/inbox"
 )
 
 // A reporter calls trace functions and log handlers, which are the program's and
@@ -17,13 +19,16 @@ type reporter struct {
 	ctx     context.Context // for what belongs to no operation
 	active  bool            // there is something to call
 
+	inbox *inbox.Inbox[func()]
+	done  chan struct{} // closed when run has ended
+
+	// Owned by run.
+	taken  []func() // out of the inbox, and not called yet
+	closed bool     // no more will come
+
 	mu     sync.Mutex
-	queue  []func()
-	closed bool
 	runner string                  // the goroutine of run
 	told   map[complaint]time.Time // when last; since a session was last established or resumed
-	wake   chan struct{}
-	done   chan struct{}
 }
 
 func newReporter(ctx context.Context, opts *Options) *reporter {
@@ -31,7 +36,7 @@ func newReporter(ctx context.Context, opts *Options) *reporter {
 		ctx:    context.WithoutCancel(ctx),
 		active: opts.Logger != nil || opts.Trace != nil,
 		told:   make(map[complaint]time.Time),
-		wake:   make(chan struct{}, 1),
+		inbox:  inbox.New[func()](),
 		done:   make(chan struct{}),
 	}
 	if opts.Logger != nil {
@@ -43,7 +48,7 @@ func newReporter(ctx context.Context, opts *Options) *reporter {
 	if r.active {
 		go r.run()
 	} else {
-		r.closed = true
+		r.close()
 		close(r.done)
 	}
 	return r
@@ -61,51 +66,29 @@ func (r *reporter) run() {
 	r.mu.Lock()
 	r.runner = goroutine()
 	r.mu.Unlock()
-	for !over {
-		r.mu.Lock()
-		var f func()
-		if len(r.queue) > 0 {
-			f, r.queue[0] = r.queue[0], nil
-			r.queue = r.queue[1:]
-		}
-		closed := r.closed
-		r.mu.Unlock()
-		switch {
-		case f != nil:
+	for {
+		for len(r.taken) > 0 {
+			f := r.taken[0]
+			r.taken[0] = nil
+			r.taken = r.taken[1:]
 			f()
-		case closed:
-			over = true
-		default:
-			<-r.wake
 		}
+		if r.closed {
+			over = true
+			return
+		}
+		<-r.inbox.Ready()
+		var err error
+		r.taken, err = r.inbox.Take()
+		r.closed = err != nil
 	}
 }
 
 // do queues f behind all that was given to do before.
-func (r *reporter) do(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return
-	}
-	r.queue = append(r.queue, f)
-	r.signal()
-}
-
-func (r *reporter) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+func (r *reporter) do(f func()) { _ = r.inbox.Put(f) }
 
 // close lets run end when all has been reported.
-func (r *reporter) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	r.signal()
-}
+func (r *reporter) close() { r.inbox.Close(ErrClosed) }
 
 // wait waits until all has been reported. A function of the program that closes the
 // client is itself a report: for it, wait returns at once.

@@ -270,6 +270,9 @@ func (w *world) do(a act) {
 		w.change(version{}, zk.EventNodeDeleted)
 	case begins:
 		w.tell(input{kind: begin})
+		if w.live && w.e.state == queued {
+			w.fault = "a read that is due does not begin"
+		}
 	case serves:
 		w.serve(a.who)
 	case declines:
