@@ -70,6 +70,7 @@ func (d *driver) hear(snap event.Snapshot) {
 // unfollowed goes on when the stream that was followed has ended by itself.
 func (d *driver) unfollowed() {
 	err := errors.Unwrap(d.followed.Err())
+	d.followed.end()
 	if d.m.state != taken || d.followed.listed || !errors.Is(err, coord.ErrNoAuth) {
 		d.followed = nil
 		d.step(input{kind: quit, err: err})
