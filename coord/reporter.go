@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/zkcoord/zkcoord/internal/inbox"
 )
 
 // A reporter calls trace functions and log handlers, which are the program's and
@@ -17,22 +19,22 @@ type reporter struct {
 	ctx     context.Context // for what belongs to no operation
 	active  bool            // there is something to call
 
+	queue *inbox.Inbox[func()]
+	batch []func() // taken from the queue; owned by run
+	done  chan struct{}
+
 	mu     sync.Mutex
-	queue  []func()
-	closed bool
 	runner string                  // the goroutine of run
 	told   map[complaint]time.Time // when last; since a session was last established or resumed
-	wake   chan struct{}
-	done   chan struct{}
 }
 
 func newReporter(ctx context.Context, opts *Options) *reporter {
 	r := &reporter{
 		ctx:    context.WithoutCancel(ctx),
 		active: opts.Logger != nil || opts.Trace != nil,
-		told:   make(map[complaint]time.Time),
-		wake:   make(chan struct{}, 1),
+		queue:  inbox.New[func()](),
 		done:   make(chan struct{}),
+		told:   make(map[complaint]time.Time),
 	}
 	if opts.Logger != nil {
 		r.handler = opts.Logger.Handler()
@@ -43,7 +45,7 @@ func newReporter(ctx context.Context, opts *Options) *reporter {
 	if r.active {
 		go r.run()
 	} else {
-		r.closed = true
+		r.queue.Close(ErrClosed)
 		close(r.done)
 	}
 	return r
@@ -62,50 +64,28 @@ func (r *reporter) run() {
 	r.runner = goroutine()
 	r.mu.Unlock()
 	for !over {
-		r.mu.Lock()
-		var f func()
-		if len(r.queue) > 0 {
-			f, r.queue[0] = r.queue[0], nil
-			r.queue = r.queue[1:]
+		var closed error
+		if len(r.batch) == 0 {
+			r.batch, closed = r.queue.Take()
 		}
-		closed := r.closed
-		r.mu.Unlock()
 		switch {
-		case f != nil:
+		case len(r.batch) > 0:
+			f := r.batch[0]
+			r.batch[0], r.batch = nil, r.batch[1:]
 			f()
-		case closed:
+		case closed != nil:
 			over = true
 		default:
-			<-r.wake
+			<-r.queue.Ready()
 		}
 	}
 }
 
-// do queues f behind all that was given to do before.
-func (r *reporter) do(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return
-	}
-	r.queue = append(r.queue, f)
-	r.signal()
-}
-
-func (r *reporter) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+// do queues f behind all that was given to do before. After close it does nothing.
+func (r *reporter) do(f func()) { _ = r.queue.Put(f) }
 
 // close lets run end when all has been reported.
-func (r *reporter) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	r.signal()
-}
+func (r *reporter) close() { r.queue.Close(ErrClosed) }
 
 // wait waits until all has been reported. A function of the program that closes the
 // client is itself a report: for it, wait returns at once.
