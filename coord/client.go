@@ -26,23 +26,33 @@ type Client struct {
 	servers *serverList
 	report  *reporter
 	loop    *watch.Loop
-	ctx     context.Context // ends with the cause ErrClosed when Close is called
-	cancel  context.CancelCauseFunc
-	closed  chan struct{} // closed when Close has done its work
-	refused chan struct{} // holds a token when every server has refused the client for good
+	// ctx ends with the cause ErrClosed when Close is called.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// closed is closed when Close has done its work.
+	closed chan struct{}
+	// refused holds a token when every server has refused the client for good.
+	refused chan struct{}
 
-	mu       sync.Mutex
-	session  *Session // the present one; never nil
-	state    State
-	changed  chan struct{}  // closed and replaced when state changes
-	sessions sync.WaitGroup // goroutines of sessions; added to with mu held until closed
-	tasks    sync.WaitGroup // goroutines of recipes; added to with mu held until closed
-	holds    int            // that are not over
-	past     []int64        // the last sessions that were over, oldest first
+	// mu guards what follows, and the state of all sessions. The goroutines of sessions
+	// and those of recipes, the tasks, are added with mu held, and not after Close.
+	mu sync.Mutex
+	// session is the present one; never nil.
+	session *Session
+	state   State
+	// changed is closed and replaced when state changes.
+	changed         chan struct{}
+	sessions, tasks sync.WaitGroup
+	// holds is how many are not over.
+	holds int
+	// past are the ids of the last sessions that were over, oldest first.
+	past []int64
 
-	local sync.Map // what recipes keep; see Kit.Values
+	// local is what recipes keep: see Kit.Values.
+	local sync.Map
 	kit   Kit
-	acl   []zk.ACL // opts.ACL
+	// acl is opts.ACL.
+	acl []zk.ACL
 }
 
 // Dial connects to an ensemble and returns once a session is established. The

@@ -13,6 +13,7 @@ type moment struct {
 	slept time.Duration // by then, see asleep
 }
 
+// now returns the present moment. What decides is given it, and does not ask.
 func now() moment { return moment{time.Now(), asleep()} }
 
 // since returns how much later m is than o. Since the zero moment it has been longer
@@ -43,8 +44,10 @@ func asleep() time.Duration {
 	return now
 }
 
+// noSleep is less than any sleep takes, and more than readings of the clocks lie apart.
 const noSleep = 10 * time.Millisecond
 
+// lastSlept is the last reading that was taken for another than the one before.
 var lastSlept atomic.Int64
 
 // readSlept is a variable for tests.

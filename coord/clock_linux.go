@@ -35,6 +35,8 @@ func slept() time.Duration {
 	return ahead
 }
 
+// readClock returns the reading of a clock, and reports whether there is one. It is a
+// system call, which the standard library does not offer for these clocks.
 func readClock(id uintptr) (time.Duration, bool) {
 	var ts syscall.Timespec
 	_, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, id, uintptr(unsafe.Pointer(&ts)), 0)

@@ -103,7 +103,8 @@ func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn,
 }
 
 // connect does the work of open. The program's Dial is bounded by ctx, and so is the TLS
-// handshake.
+// handshake. Any error is the server's: it is kept for the list of what is wrong with
+// each.
 func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := c.opts.Dial(ctx, network, addr)
 	switch {

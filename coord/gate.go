@@ -13,11 +13,14 @@ const maxCalls = 8
 // back, and would be sent after their ctx has ended; and while it is full nothing else
 // gets in, not even the request with which Close ends the session.
 type gate struct {
-	open    bool
-	shut    bool // for good
-	inside  int  // requests that have been admitted and are not over
+	// open says that requests are admitted, unless the gate is shut for good.
+	open, shut bool
+	// inside is how many requests have been admitted and are not over.
+	inside int
+	// waiting are the tickets of requests that have not been admitted, in their order.
 	waiting []chan struct{}
-	drained chan struct{} // closed when the gate is shut and nothing is inside
+	// drained is closed when the gate is shut and nothing is inside.
+	drained chan struct{}
 }
 
 // enter asks for admission. The channel is closed when the request is admitted.

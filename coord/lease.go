@@ -6,29 +6,41 @@ import "time"
 // good, and what there is to do about that. It is a value that reads no clock and
 // takes no step: the session tells it what happens, and asks for the next action.
 type lease struct {
-	timeout sessionTimeout // granted by the last handshake; before the first, the one to ask for
-	opened  sessionTimeout // granted by the first handshake; zero before that
-	heard   moment         // when the newest bytes came that answer something
-	acked   moment         // when the newest request was written that has been answered
+	// timeout is what the last handshake has granted; before the first, what to ask for.
+	timeout sessionTimeout
+	// opened is what the first handshake has granted; zero before that.
+	opened sessionTimeout
+	// heard is when the newest bytes came that answer something.
+	heard moment
+	// acked is when the newest request was written that has been answered.
+	acked moment
 
-	renewed      moment         // from when the newest transaction counts that was carried out
-	renewedUnder sessionTimeout // the timeout then
-	took         time.Duration  // from the writing of that transaction to its answer
+	// renewed is from when the newest transaction counts that was carried out, and
+	// renewedUnder the timeout that was in force then. It took so long from the writing
+	// of that transaction to its answer.
+	renewed      moment
+	renewedUnder sessionTimeout
+	took         time.Duration
+
 	// A server that resumes a session may grant another timeout than the one before.
 	// A longer one counts from the next renewal on. A shorter one counts from the
-	// handshake on: of those since the last renewal this is the one that ends first,
-	// the zero moment if none was shorter.
-	cut      moment // when it was written
+	// handshake on: of those since the last renewal cut is when the one was written that
+	// ends first, the zero moment if none was shorter, and cutUnder what it granted.
+	cut      moment
 	cutUnder sessionTimeout
 
+	// renewal and asking are the requests that the lease itself has asked for.
 	renewal, asking attempt
-	left            moment // renewed, when a server was last left for want of a renewal
+	// left is what renewed was when a server was last left for want of a renewal.
+	left moment
 }
 
 // An attempt is a request of the lease's own.
 type attempt struct {
-	pending bool   // it has been sent, and is not over
-	began   moment // when it was last sent on the present connection
+	// pending says that it has been made, and is not over.
+	pending bool
+	// began is when it was last made on the present connection; zero if it was not.
+	began moment
 }
 
 // granted notes the answer to a handshake that was written at asked. It renews
@@ -73,7 +85,8 @@ func (l *lease) answered(now moment, r request, quorum bool) {
 	}
 }
 
-// remaining returns for how long a hold is good even if nothing more is heard.
+// remaining returns for how long a hold is good even if nothing more is heard. It is
+// negative before the first renewal, and once the lease has run out.
 func (l *lease) remaining(now moment) time.Duration {
 	d := l.renewedUnder.lease() - now.since(l.renewed)
 	if !l.cut.never() {
@@ -91,30 +104,43 @@ func (l *lease) until(now moment) time.Time {
 	return now.at.Add(l.remaining(now))
 }
 
-// fresh reports whether the lease was renewed lately.
+// fresh reports whether the lease was renewed lately, so that something may be granted on
+// it: what is granted is good for about another third of the timeout at least.
 func (l *lease) fresh(now moment) bool {
 	return now.since(l.renewed) < min(l.timeout, l.renewedUnder).silence()
 }
 
 // A situation is what matters to a lease, and is not its own.
 type situation struct {
-	held    bool // something is held in the session
-	sought  bool // something is held, or being acquired
-	up      bool // there is a connection, and it has not been given up
-	backlog      // of that connection
+	// held says that something is held in the session, and sought that something is
+	// held or being acquired.
+	held, sought bool
+	// up says that there is a connection which has not been given up.
+	up bool
+	// backlog is that of the connection.
+	backlog
 }
 
 // An action is what to do about a session.
 type action uint8
 
 const (
-	rest           action = iota
-	endSilent             // end the session: nothing has been heard for too long
-	endUnrenewed          // end the session: something is held, and its lease has run out
-	leaveSilent           // try another server: this one does not answer
-	leaveUnrenewed        // try another server: this one answers, and carries no transaction out
-	renew                 // have a transaction carried out
-	askLeader             // ask whether the server has a leader
+	// rest: there is nothing to do yet.
+	rest action = iota
+	// endSilent: end the session. Nothing has been heard for so long that the ensemble
+	// may end it.
+	endSilent
+	// endUnrenewed: end the session. What is held in it is not certain any longer.
+	endUnrenewed
+	// leaveSilent: try another server. This one does not answer.
+	leaveSilent
+	// leaveUnrenewed: try another server. This one answers, but carries no transaction
+	// out, as one that has lost the others.
+	leaveUnrenewed
+	// renew: make a transaction that changes nothing.
+	renew
+	// askLeader: make a request that only a server with a leader answers.
+	askLeader
 )
 
 // silent returns for how long nothing has been heard. A session that has not been
@@ -139,7 +165,7 @@ func (l *lease) limits(s situation) (leave, end time.Duration) {
 }
 
 // over returns how the session has to end, if it has to: endSilent, endUnrenewed, or
-// else rest.
+// else rest. A session in which nothing is held need not be renewed.
 func (l *lease) over(now moment, s situation) action {
 	_, end := l.limits(s)
 	switch {

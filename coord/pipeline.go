@@ -8,13 +8,18 @@ import (
 
 // A request is what is noted of one when it is written.
 type request struct {
-	xid       int32
-	at        moment
-	acked     moment           // when the newest request was written that had been answered by then
-	size      int              // in bytes
-	writes    bool             // it is a transaction
-	overtaken moment           // when a later one was answered first; zero if none has been
-	watches   *jute.SetWatches // nil for other requests
+	xid int32
+	// at is when it was written, and acked when the newest request was written that had
+	// been answered by then.
+	at, acked moment
+	// size is how many bytes it has.
+	size int
+	// writes says that it is a transaction.
+	writes bool
+	// overtaken is when a later one was answered first; zero if none has been.
+	overtaken moment
+	// watches is what SetWatches has armed again; nil for other requests.
+	watches *jute.SetWatches
 }
 
 // largeRequest is more bytes than go out in an instant on any line worth a session.
@@ -47,10 +52,16 @@ func (p *pipeline) answered(now moment, xid int32) request {
 
 // A backlog is what a connection still has to answer.
 type backlog struct {
-	any       bool          // anything
-	large     bool          // a request so large that it may still be on its way
-	overtaken time.Duration // for how long the oldest request has waited since a later one was answered
-	stuck     time.Duration // for how long a transaction has waited, while nothing before it was answered
+	// any says that there is anything.
+	any bool
+	// large says that there is a request so large that it may still be on its way.
+	large bool
+	// overtaken is for how long the oldest request has waited since a later one was
+	// answered.
+	overtaken time.Duration
+	// stuck is for how long a transaction has waited while nothing before it was
+	// answered.
+	stuck time.Duration
 }
 
 // backlog returns what there is to answer, when nothing has been heard for silent.

@@ -16,13 +16,17 @@ import (
 // find out late that they do not want a client, is not good. If a welcome were enough to
 // dial again without a pause, all clients would storm it.
 type serverList struct {
-	addrs []string // in random order, so that clients spread
+	// addrs are in random order, so that clients spread.
+	addrs []string
 
-	mu       sync.Mutex
-	next     int              // index of the server to try next
-	tries    int              // since a server was last good
-	welcomes int              // since then
-	errors   map[string]error // by address, since the last welcome
+	mu sync.Mutex
+	// next is the index of the server to try next.
+	next int
+	// tries and welcomes are how many there have been since a server was last good. The
+	// first welcome forgives the tries before.
+	tries, welcomes int
+	// errors are those since the last welcome, by address.
+	errors map[string]error
 }
 
 func newServerList(addrs []string) *serverList {

@@ -27,27 +27,37 @@ import (
 // while; when, for as long, none of the session's transactions has been carried out
 // while something is held in it; or when the client is closed.
 type Session struct {
-	c        *Client
-	conn     *zk.Conn
-	connDone <-chan zk.Event         // closed by conn when its goroutines have ended
-	ctx      context.Context         // ends when the session is over, and says why
-	cancel   context.CancelCauseFunc // ends ctx; called by finish
-	draining chan struct{}           // closed when conn, after the end, looks for a server again
-	wake     chan struct{}           // holds a token while there is news for keepLease
+	c    *Client
+	conn *zk.Conn
+	// connDone is closed by conn when its goroutines have ended.
+	connDone <-chan zk.Event
+	// ctx ends when the session is over, and says why. Only finish cancels it.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// draining is closed when conn, after the end, looks for a server again.
+	draining chan struct{}
+	// wake holds a token while there is news for keepLease.
+	wake chan struct{}
 
 	// The rest is guarded by c.mu.
 
-	id    int64 // zero until the first handshake
+	// id is zero until the first handshake.
+	id    int64
 	lease lease
-	// The gate is open while a server serves the session. After the end it stays as it
-	// was then, and admits nothing.
-	gate       gate
-	zxid       int64       // the newest that has been seen
-	wire       *tappedConn // the newest connection, if there has been one
-	synced     bool        // see catchUp
-	holds      map[*Hold]struct{}
-	opened     time.Time // when a server first served it; zero before that
-	suspension time.Time // when the connection was lost; zero while there is one
+	// gate is open while a server serves the session. After the end it stays as it was
+	// then, and admits nothing.
+	gate gate
+	// zxid is the newest that has been seen.
+	zxid int64
+	// wire is the newest connection, nil if there has been none.
+	wire *tappedConn
+	// synced says that reads need not catch up any more: see catchUp.
+	synced bool
+	holds  map[*Hold]struct{}
+	// opened is when a server first served the session; zero before that.
+	opened time.Time
+	// suspension is when the connection was lost; zero while there is one.
+	suspension time.Time
 }
 
 // newSession begins to open a session. It is called with c.mu held.

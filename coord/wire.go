@@ -31,8 +31,10 @@ type tappedConn struct {
 	net.Conn
 	s      *Session
 	server string
-	began  time.Time // when it was dialled
-	seen   int64     // the newest zxid that the session had seen when this connection was made
+	// began is when it was dialled.
+	began time.Time
+	// seen is the newest zxid that the session had seen by then.
+	seen int64
 
 	// asked is when the handshake was written. The library does that before it starts
 	// to read and write side by side.
@@ -40,27 +42,35 @@ type tappedConn struct {
 
 	// Owned by whoever reads: the library's connect loop in the handshake, then its
 	// receive loop.
-	in     *bufio.Reader
-	frame  []byte // of the frame in hand, what was not read yet
-	stage  stage
-	logins []string // schemes presented and not answered yet, oldest first
+	in    *bufio.Reader
+	stage stage
+	// frame is what has not been read yet of the frame in hand.
+	frame []byte
+	// logins are the schemes presented and not answered yet, oldest first.
+	logins []string
 
-	writing chan struct{} // holds a token while something is written
+	// writing holds a token while something is written.
+	writing chan struct{}
 
 	// The rest is guarded by s.c.mu.
 
 	sent pipeline
-	left bool // keepLease has given it up
+	// left says that keepLease has given the connection up.
+	left bool
 }
 
 // A stage is how far a connection has come.
 type stage uint8
 
 const (
-	dialled  stage = iota // the server has not said anything
-	accepted              // it has answered the handshake
-	serving               // and what was asked behind it: it serves the session
-	trusted               // and has done so for a while
+	// dialled: the server has not said anything.
+	dialled stage = iota
+	// accepted: it has answered the handshake.
+	accepted
+	// serving: it has answered what was asked behind that, and serves the session.
+	serving
+	// trusted: it has served the session for a while.
+	trusted
 )
 
 // adopt returns conn, to server, with a tap, and makes it the session's connection; the

@@ -10,7 +10,8 @@ import (
 // maxFrame is more bytes than any answer has: 100,000 children take 5 MiB.
 const maxFrame = 64 << 20
 
-// Read implements [net.Conn].
+// Read implements [net.Conn]. The library reads a frame in pieces, but it sees nothing of
+// one that has not come as a whole.
 func (t *tappedConn) Read(b []byte) (int, error) {
 	for len(t.frame) == 0 {
 		frame, err := t.next()
@@ -25,7 +26,9 @@ func (t *tappedConn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// failed notes why the server says nothing more, or does not take the handshake.
+// failed notes why the server says nothing more, or does not take the handshake. Once it
+// serves the session, the end of the connection is nothing to complain of, unless the
+// server says that the client is not wanted.
 func (t *tappedConn) failed(err error) {
 	if t.s.Err() != nil || t.stage >= serving && !final(err) {
 		return
@@ -75,7 +78,8 @@ func (t *tappedConn) next() ([]byte, error) {
 }
 
 // answered notes the answer with the header h, which has come just now, and returns
-// the request that it answers.
+// the request that it answers. Success says that the request was carried out, or that a
+// quorum has refused it.
 func (t *tappedConn) answered(h jute.ReplyHeader, success bool) request {
 	s, now := t.s, now()
 	s.c.mu.Lock()
