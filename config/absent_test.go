@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -270,6 +271,26 @@ func TestAbsenceAnswerLost(t *testing.T) {
 				w.Must(w.numbers(map[string]int{"a": 2}, "x", "y"))
 				if w.Get("/app/a") != "2" || strings.Contains(w.Tree(), "/app/x") {
 					t.Errorf("stored\n%s", w.Tree())
+				}
+			})
+		}
+	}
+}
+
+// A chroot that does not exist stands for all that is absent below it.
+func TestAbsenceBelowMissingChroot(t *testing.T) {
+	for _, chroot := range []string{"/top", "/deep/down"} {
+		for _, values := range []map[string]int{nil, {"a": 1}, {"x/a": 1}} {
+			bubble(t, func(w *world) {
+				c := w.Dial(nil, &coord.Options{Chroot: chroot}).Client
+				w.Must(config.NewTree(c, "/", numbers).Publish(bg, values, "x/y", "z"))
+				tree, err := config.NewTree(c, "/", numbers).Read(bg)
+				state, bad := keysOf(tree)
+				if w.Must(errors.Join(err, bad)); !maps.Equal(state, values) {
+					t.Errorf("below %s: %v, want %v", chroot, state, values)
+				}
+				if len(values) == 0 && strings.Contains(w.Tree(), chroot) {
+					t.Errorf("made\n%s", w.Tree())
 				}
 			})
 		}

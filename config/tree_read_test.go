@@ -64,6 +64,7 @@ var readings = []struct {
 		tree.Watch(bg)
 		w.Set("/app/a", "3")
 		time.Sleep(time.Second) // of the bubble
+		w.Rest()
 		requests = nil
 		now, err := tree.Read(bg)
 		if w.Must(err); !slices.Equal(requests, []string{"sync"}) || sayKeys(now) != "a=3 b=2" {

@@ -24,9 +24,9 @@ var (
 	errWantsTLS = errors.New("server speaks TLS: set Options.TLS")
 )
 
-// denied returns what is wrong with the client if a server's answer has that
-// code, and is one to a credential of scheme, unless that is empty. Behind such
-// an answer servers hang up.
+// denied returns what is wrong with the client if a server's answer has this code; it
+// is the answer to a credential of scheme, unless scheme is empty. Behind such an
+// answer servers hang up.
 func denied(scheme string, code jute.Code) error {
 	switch {
 	case code == jute.CodeAuthenticationMissing:
@@ -60,8 +60,8 @@ func alerted(err error) bool {
 	return !strings.HasSuffix(said, "internal error") && !strings.HasSuffix(said, "user canceled")
 }
 
-// explained says in words why nothing more could be read from a server, or
-// written to it, before it had welcomed the client.
+// explained says in words why nothing more could be read from a server, or written to
+// it, before it served the session.
 func (t *tappedConn) explained(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -85,7 +85,7 @@ func hungUp(err error) bool {
 	return false
 }
 
-// mangled says what a server speaks whose answer begins so.
+// mangled says what a server speaks whose answer begins with head.
 func mangled(head []byte) error {
 	if head[0] == 0x15 && head[1] == 3 { // a TLS alert, as some servers answer to what is not TLS
 		return errWantsTLS
@@ -93,8 +93,8 @@ func mangled(head []byte) error {
 	return fmt.Errorf("%w: frame of %d bytes", errMangled, uint32(head[0])<<24|uint32(head[1])<<16|uint32(head[2])<<8|uint32(head[3]))
 }
 
-// A serverError is what is wrong with one server. A deadline of ours for an
-// attempt that it has let pass is not to be taken for one of the program's.
+// A serverError is what is wrong with one server. The deadline of an attempt is the
+// client's own, and must not be taken for one of the program's.
 type serverError struct {
 	addr string
 	err  error

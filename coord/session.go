@@ -8,6 +8,15 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// The state of a session is guarded by its client's mutex, because each of its changes
+// is a change of both: whoever observes that a session is over already finds its
+// successor. The session only learns of a change. What follows from it is decided in one
+// place: see Client.become.
+//
+// Locks are taken in this order: Client.mu; Hold.mu; and then those under which no other
+// is taken, of the reporter, of the server list and of the loop's inbox. No function of
+// the program runs under any of them.
+
 // A Session is one session of a [Client], from the first attempt to open it until it
 // is over for good. Recipes make their requests in one. What was asked for in one
 // session cannot happen in another, because each has a connection of its own, which is
@@ -17,15 +26,6 @@ import (
 // 0.64 of the session's timeout, although it may then still keep the session for a
 // while; when, for as long, none of the session's transactions has been carried out
 // while something is held in it; or when the client is closed.
-//
-// A session's own state is guarded by its client's mutex, because each of its changes
-// is a change of both: whoever observes that a session is over already finds its
-// successor. The session only learns of a change. What follows from it is decided in
-// one place: see [Client.become].
-//
-// Locks are taken in this order: Client.mu, Hold.mu, and then those under which nothing
-// else is taken, of the reporter, of the server list and of the loop's inbox. No
-// function of the program runs under any of them.
 type Session struct {
 	c        *Client
 	conn     *zk.Conn

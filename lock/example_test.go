@@ -120,7 +120,7 @@ func ExampleMutex_Watch() {
 	waiter := lock.New(c, dir, lock.Label("ben")).Acquire(ctx)
 	for queue := range lock.New(c, dir).Watch(ctx).All() {
 		if queue.Suspended || len(queue.Contenders) == 0 {
-			continue // who holds it is not known, or nobody does
+			continue // the holder is not known, or there is none
 		}
 		switch first := queue.Contenders[0]; {
 		case len(queue.Contenders) == 2:

@@ -166,6 +166,13 @@ var listings = []scenario{
 		if got := labels(w.contenders(a)); got != "hidden open" {
 			w.Errorf("contenders as the one with the key sees them: %q", got)
 		}
+		ctx, cancel := context.WithCancel(bg)
+		watch := lock.New(b.Client, w.Dir).Watch(ctx)
+		w.Eventually("the same in a watch", func() bool {
+			q, _ := watch.Latest()
+			return slices.Equal(q.Contenders, all)
+		})
+		cancel()
 		w.Must(hb.Release(bg))
 		w.Must(ha.Release(bg))
 	}},

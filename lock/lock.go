@@ -128,8 +128,8 @@ func (m *Mutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 //
 // For each contender that comes or goes the directory is listed once, and a new one is
 // read; a new holder is read once more, and watched, so that a revocation is seen.
-// Many that stand by and only want to know who holds are better served by an
-// [Unqueued], where a change of the holder costs each of them two reads.
+// If many programs stand by that only want to know the holder, an [Unqueued] serves
+// them better: a change of the holder costs each of them two reads.
 func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

@@ -14,7 +14,7 @@ import (
 //
 // A [Mutex] is the better lock wherever the choice is free. An Unqueued is right
 // where the path is shared with programs that know only this form; where people
-// or scripts tell by one znode, there or not, who is in charge; and where many
+// or scripts tell by one znode, there or not, which program is in charge; and where many
 // stand by for what seldom changes hands, since one that waits costs the
 // ensemble one watch for each client, and no znode.
 //
@@ -91,8 +91,8 @@ func (u *Unqueued) Run(ctx context.Context, f func(context.Context, coord.Token)
 	return queue.Run(ctx, u.Acquire, f)
 }
 
-// Holder returns who holds u, and whether anyone does. Those that wait are known to
-// nobody. The answer comes from one server, which may be a little behind the
+// Holder returns the holder of u, and whether there is one. Those that wait are known
+// to nobody. The answer comes from one server, which may be a little behind the
 // others. It ends when ctx does.
 func (u *Unqueued) Holder(ctx context.Context) (coord.Contender, bool, error) {
 	return u.l.Holder(ctx)

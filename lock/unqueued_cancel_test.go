@@ -9,7 +9,7 @@ import (
 	"github.com/zkcoord/zkcoord/lock"
 )
 
-// R5: who gives up while the directories of a new lock are being made leaves
+// R5: a contender that gives up while the directories of a new lock are being made leaves
 // nothing behind that the server would not remove by itself.
 func TestUnqueuedCanceledWhileMaking(t *testing.T) {
 	for n := 1; n <= 8; n++ {

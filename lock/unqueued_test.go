@@ -310,7 +310,7 @@ var claims = []scenario{
 		w.IsOpen("lost", hb.Lost())
 		w.Must(hb.Release(bg))
 	}},
-	{"a holder whose name in the directory was deleted by hand can not write, and can release (R7)", func(w place) {
+	{"a holder whose name in the directory was deleted by hand cannot write, and can release (R7)", func(w place) {
 		a := w.Client(T)
 		ha := w.Held(a)
 		w.Must(w.Op().Delete(w.Dir+"-guard/"+w.guards()[0], -1))

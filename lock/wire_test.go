@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/lock"
 )
 
 // What a Mutex costs: how many requests, and how many events.
@@ -121,5 +123,35 @@ var wires = []scenario{
 				counts[j].Is(fmt.Sprintf("release %d for contender %d", i, j), events, asks...)
 			}
 		}
+	}},
+	{"a watch costs one listing and one reading for each that comes, and after a reconnect one question about the holder (R89)", func(w place) {
+		a, b, c := w.Client(T), w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		hb := w.Queued(bg, b, 2)
+		n := w.Cost(c)
+		ctx, cancel := context.WithCancel(bg)
+		watch := lock.New(c.Client, w.Dir).Watch(ctx)
+		sees := func(want int) {
+			w.Helper()
+			w.Eventually(fmt.Sprintf("%d contenders", want), func() bool {
+				q, any := watch.Latest()
+				return any && len(q.Contenders) == want && !q.Suspended
+			})
+		}
+		sees(2)
+		n.Is("the first view", 0, "getChildren2", "getData", "getData")
+		hd := w.Behind(w.Client(T), 3)
+		sees(3)
+		n.Is("one more", 1, "getChildren2", "getData")
+		w.Flap(c.Client, c.Link.Reset)
+		sees(3)
+		n.Is("a reconnect", 0, "connect", "exists", "getChildren2", "setWatches")
+		w.Must(hd.Release(bg))
+		sees(2)
+		n.Is("one less", 2, "getChildren2")
+		cancel()
+		w.Must(hb.Release(bg))
+		w.Must(ha.Release(bg))
+		w.Must(c.Close()) // and with it the watches that the server has
 	}},
 }

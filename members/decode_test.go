@@ -8,7 +8,7 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// Decode returns all that can be decoded, and names in its error what can not.
+// Decode returns all that can be decoded, and its error names what cannot.
 func TestDecode(t *testing.T) {
 	number := func(data []byte) (int, error) { return strconv.Atoi(string(data)) }
 	v := members.View{Members: []members.Member{{ID: "a", Data: []byte("1")}, {ID: "b", Data: []byte("x")}, {ID: "c"}, {ID: "d", Data: []byte("4")}}}

@@ -17,10 +17,10 @@ import (
 
 const shards = 12
 
-// share works on its share of the shards as member id until ctx ends. Each shard has a
+// workOnShards works on its share of the shards as member id until ctx ends. Each shard has a
 // lock, so that no two work on it while the shares change. The ctx of work ends with the
 // lock, and with the share.
-func share(ctx context.Context, c *coord.Client, id string, work func(ctx context.Context, shard int) error) error {
+func workOnShards(ctx context.Context, c *coord.Client, id string, work func(ctx context.Context, shard int) error) error {
 	g := members.New(c, "/shards/members")
 	me := g.Keep(ctx, members.Member{ID: id})
 	running := map[int]context.CancelFunc{}
@@ -70,7 +70,7 @@ func Example_shards() {
 		}
 		all.Go(func() {
 			defer c.Close()
-			_ = share(ctx, c, id, func(ctx context.Context, _ int) error {
+			_ = workOnShards(ctx, c, id, func(ctx context.Context, _ int) error {
 				began <- id
 				<-ctx.Done()
 				return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// announce serves as worker name, and gives serve the addresses of all workers
+// share serves as worker name, and gives serve the addresses of all workers
 // whenever they change.
-func announce(ctx context.Context, c *coord.Client, name, addr string, serve func(addrs map[string]string)) error {
+func share(ctx context.Context, c *coord.Client, name, addr string, serve func(addrs map[string]string)) error {
 	g := members.New(c, "/shop/workers")
 	me := g.Keep(ctx, members.Member{ID: name, Data: []byte(addr)})
 	defer me.Leave(context.WithoutCancel(ctx))
@@ -53,7 +53,7 @@ func Example() {
 
 	done := make(chan error)
 	go func() {
-		done <- announce(ctx, c, "ada", "10.0.0.1:80", func(addrs map[string]string) {
+		done <- share(ctx, c, "ada", "10.0.0.1:80", func(addrs map[string]string) {
 			if len(addrs) > 0 {
 				fmt.Println(addrs)
 				stop()

@@ -72,7 +72,7 @@ func (w *place) count(c *coord.Client) (asked func() []string) {
 
 // A guard costs no request where its directory is there, and two where it is not: one
 // that fails, and one that makes it. That holds for the thousandth as for the first,
-// and nobody who joins has a directory listed. Leaving is one request.
+// and joining lists no directory. Leaving is one request.
 func TestGuardCosts(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(long)
@@ -97,7 +97,7 @@ func TestGuardCosts(t *testing.T) {
 	})
 }
 
-// Nobody who lists the group's directory sees a guard, and a member who is kept has
+// A listing of the group's directory shows no guard, and a member that is kept has
 // none.
 func TestGuardIsNoMember(t *testing.T) {
 	bubble(t, func(w *place) {
@@ -178,8 +178,8 @@ func TestOperatorDeletes(t *testing.T) {
 }
 
 // A release that is under way while an operator hands the ID on, at whatever moment of
-// the next one's joining it arrives, takes nothing from the one who holds then: nor
-// from one who joins, nor from one who is kept. (R14, R78)
+// the next one's joining it arrives, takes nothing from the next one, whether that has
+// joined or is kept. (R14, R78)
 func TestLateLeaving(t *testing.T) {
 	for n := range 12 {
 		for _, kept := range []bool{false, true} {

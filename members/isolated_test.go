@@ -34,7 +34,7 @@ var one = locktest.Subject{
 	},
 }
 
-// A member is told that it is lost before its ID can be somebody else's, although its
+// A member learns of its loss before its ID can be somebody else's, even though its
 // server is a leader that was isolated and does not know. (R2, R85.)
 func TestIsolatedLeader(t *testing.T) {
 	locktest.IsolatedLeader(t, []ensemble.Isolation{ensemble.Reset}, one)

@@ -57,7 +57,7 @@ func TestUpdateEndsWithItsMember(t *testing.T) {
 	})
 }
 
-// R19, R52: a holder is told of the deletion of its znode also if the connection
+// R19, R52: a holder is told of the deletion of its znode even if the connection
 // breaks directly behind the answer from which it is to be learned.
 func TestDeletedAsTheLinkBreaks(t *testing.T) {
 	bubble(t, func(w *place) {

@@ -83,7 +83,7 @@ func (c cost) String() string {
 		spread(c.listings), spread(c.reads), spread(c.others), spread(c.bytes))
 }
 
-// TestScale: each who watches a large group reads the data of each member once,
+// TestScale: each watcher of a large group reads the data of each member once,
 // and again only if they have changed; a burst of joins has the group listed far
 // less often than there are joins; and every view ends on the truth.
 func TestScale(t *testing.T) {

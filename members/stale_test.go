@@ -104,7 +104,7 @@ func its(h *coord.Hold, _ string) string { return harness.Guard(h).Path }
 
 func member(_ *coord.Hold, dir string) string { return dir + "/self" }
 
-// fates are how a holder comes to be a stale one. Each returns who seeks to hold next.
+// fates are how a holder becomes a stale one. Each returns the next holder.
 var fates = []struct {
 	name string
 	term time.Duration // of the holder's session

@@ -53,8 +53,8 @@ func TestForeignChildren(t *testing.T) {
 	})
 }
 
-// R34, R62: a view says when it may be old, and then again what is the case; who has
-// been cut off learns of all that has happened, a znode made anew with the same data
+// R34, R62: a view says when it may be old, and then again what is the case; a client
+// that was cut off learns of all that has happened, a znode made anew with the same data
 // version included (R31).
 func TestSuspended(t *testing.T) {
 	for _, anew := range []bool{false, true} { // in another session

@@ -25,7 +25,7 @@ func refresh(ctx context.Context, m *rwlock.RWMutex, build, serve func(context.C
 	if err := m.Downgrade(ctx, h); err != nil {
 		return err
 	}
-	return serve(work) // together with others who read
+	return serve(work) // together with other readers
 }
 
 func ExampleRWMutex_Downgrade() {
@@ -73,7 +73,7 @@ func ExampleRWMutex_DoRead() {
 
 	m := rwlock.New(c, "/index/lock")
 	err = m.DoRead(ctx, func(ctx context.Context, token coord.Token) error {
-		// To write as well can not be had: it would wait for this read.
+		// There is no upgrade: it would wait for this read.
 		fmt.Println(m.AcquireWrite(ctx).Wait())
 		return nil
 	})

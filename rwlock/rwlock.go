@@ -78,7 +78,7 @@ func New(c *coord.Client, dir string, opts ...Option) *RWMutex {
 // [ErrNested].
 //
 // The tokens of those that read together are in no order. The token of a writer is
-// greater than those of all who held before.
+// greater than those of all earlier holders.
 func (m *RWMutex) AcquireRead(ctx context.Context) *coord.Hold {
 	if m.c.Kit().Nested(ctx, m.dir) {
 		return m.refuse(ctx, "acquireread", ErrNested)

@@ -28,11 +28,12 @@ type Claim struct {
 	Data    *Data          // of the znode
 	Wait    bool           // follow a znode that is in the way until it is gone, rather than give up
 
-	// Lock is set for a lock. It has a guard or is not acquired, and is not acquired
-	// before earlier guards are gone. A znode is in the way whoever has made it. And
-	// who writes Revocation into its znode makes it give way. Otherwise what an earlier
-	// session of the client left behind is replaced, and an owner whose guard is refused,
-	// or who may not remove an earlier one, owns the path all the same.
+	// Lock makes the claim that of a lock. It has a guard or is not acquired, and is not
+	// acquired before earlier guards are gone. Any znode at the path is in the way. The
+	// data Revocation, written to its znode by others, make it give way.
+	//
+	// Without Lock, what an earlier session of the client left behind is replaced, and
+	// the path is claimed even if the guard is refused or an earlier one cannot be removed.
 	Lock       bool
 	Revocation string
 

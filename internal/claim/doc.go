@@ -35,5 +35,6 @@
 // One thing the machine cannot know: if the answer to a create is lost, and somebody
 // deletes the guard by hand before the claim has looked for it, the claim takes the
 // create for one that was not carried out. It then finds its own znode in the way, as
-// one that an earlier claim of its session left behind.
+// one that an earlier claim of its session left behind: a member replaces it, a lock
+// waits for it until the session ends.
 package claim

@@ -11,7 +11,7 @@ import (
 
 // The walk takes a few machines through every order in which a server, the links,
 // their owners, operators and other programs can act upon them, faults included,
-// and looks at every state for what must never be. model_test.go says what can
+// and looks at every state for what must never be. modelacts_test.go says what can
 // happen, modelserver_test.go what comes of it.
 
 var rules = []rule{
@@ -53,8 +53,8 @@ var deep = os.Getenv("ZKCOORD_STRESS") != ""
 
 // In every world: no two hold, nobody holds while a guard of an earlier holder lets
 // something pass, no release removes what another holds (R14, R78), a holder hears
-// of its end, nobody ends but with a cause or is left waiting (R24), and of who has
-// ended nothing is left (R29), unless the ensemble has refused to remove it.
+// of its end, nobody ends but with a cause or is left waiting (R24), and nothing is
+// left of a claim that has ended (R29), unless the ensemble has refused to remove it.
 func TestWalk(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -87,8 +87,8 @@ func (w *world) grant(c *client) {
 	}
 }
 
-// wrong says what must not be in w, if anything.
-func (w *world) wrong() string {
+// Wrong says what must not be in w, if anything.
+func (w *world) Wrong() string {
 	holders := 0
 	for i := range w.clients[:w.rule.n] {
 		c := &w.clients[i]

@@ -15,9 +15,10 @@ type World[W any, A fmt.Stringer] interface {
 	*W
 	// Enabled returns what can happen next.
 	Enabled() []A
-	// Do makes it happen, and returns what was wrong with that, or is wrong with
-	// what came of it, if anything.
+	// Do makes it happen, and returns what was wrong with that, if anything.
 	Do(A) string
+	// Wrong says what must not be so in the world, if anything.
+	Wrong() string
 	// Stuck says what should still happen in a world in which nothing can.
 	Stuck() string
 	// Key appends all that tells the world from another.
@@ -35,9 +36,10 @@ func Walk[P World[W, A], W any, A fmt.Stringer](start W) (states int, fault stri
 		seed    = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 		seen    = map[[2]uint64]bool{} // two hashes of 64 bits: no two states are taken for one
 		origins = []origin{{parent: -1}}
-		level   = []W{start}
+		level   = []*W{&start}
 		ids     = []int{0}
 		key     []byte
+		after   = new(W)
 	)
 	history := func(id int, what string, last ...A) string {
 		path := last
@@ -53,27 +55,32 @@ func Walk[P World[W, A], W any, A fmt.Stringer](start W) (states int, fault stri
 		return b.String()
 	}
 	for len(level) > 0 {
-		var next []W
+		var next []*W
 		var nextIDs []int
-		for n := range level {
-			acts := P(&level[n]).Enabled()
+		for n, w := range level {
+			level[n] = nil // memory holds two levels at the most
+			acts := P(w).Enabled()
 			if len(acts) == 0 {
-				if what := P(&level[n]).Stuck(); what != "" {
+				if what := P(w).Stuck(); what != "" {
 					return len(origins), history(ids[n], what)
 				}
 			}
 			for _, a := range acts {
-				after := level[n]
-				if what := P(&after).Do(a); what != "" {
+				*after = *w
+				if what := P(after).Do(a); what != "" {
 					return len(origins), history(ids[n], what, a)
 				}
-				key = P(&after).Key(key[:0])
+				key = P(after).Key(key[:0])
 				h := [2]uint64{maphash.Bytes(seed[0], key), maphash.Bytes(seed[1], key)}
 				if seen[h] {
 					continue
 				}
 				seen[h] = true
+				if what := P(after).Wrong(); what != "" {
+					return len(origins), history(ids[n], what, a)
+				}
 				next, nextIDs = append(next, after), append(nextIDs, len(origins))
+				after = new(W)
 				origins = append(origins, origin{ids[n], a})
 			}
 		}

@@ -24,8 +24,8 @@ type Entry struct {
 // way.
 const Revocation = "__REVOKE__"
 
-// maxLabel is the most bytes that a label may have. Everybody who waits reads
-// the label of the contender before it.
+// maxLabel is the most bytes that a label may have. Each waiter reads the label of
+// the contender before it.
 const maxLabel = 1024
 
 // check reports what is wrong with e.

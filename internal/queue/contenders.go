@@ -16,7 +16,7 @@ import (
 // connection.
 const maxReads = 8
 
-// Contenders lists who is in the queue of dir, head first. A contender that goes
+// Contenders lists the contenders in the queue of dir, head first. One that goes
 // meanwhile is left out.
 func Contenders(ctx context.Context, c *coord.Client, dir string) ([]coord.Contender, error) {
 	all, err := readAll(ctx, c, dir)

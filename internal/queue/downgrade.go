@@ -94,9 +94,8 @@ func (d *driver) answerDowngrades(in input) {
 	d.awaitingDowngrade = nil
 }
 
-// replace puts a read in the place of node, in one transaction: so nobody who
-// waits for the place comes in between. When it is done a second time it finds
-// the read there, or us gone.
+// replace puts a read in the place of node, in one transaction, so that no waiter
+// comes in between. Done a second time, it finds the read there, or us gone.
 func (d *driver) replace(node string) input {
 	reader := asRead(node)
 	err := d.s.Retry(background, func() error {

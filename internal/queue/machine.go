@@ -15,8 +15,8 @@ type state uint8
 
 const (
 	creating    state = iota // a create is in flight, and no other node of ours exists
-	looking                  // a create's answer was lost: asked who is in the queue, to learn its fate
-	listing                  // our node exists; asked who is in the queue
+	looking                  // a create's answer was lost: asked for the queue, to learn its fate
+	listing                  // our node exists; asked for the queue
 	waiting                  // our node exists; watching the nearest contender that blocks it
 	confirming               // nobody blocks our node; waiting for proof that it is still there
 	held                     // ours, until our node or the session is known to be gone
@@ -51,7 +51,7 @@ const (
 	// News of neither. If several inputs are due, expired goes first.
 	expired        // the session is over because of err, and every request in flight is void
 	quit           // the owner wants it no more because of err, never nil; may come more than once
-	downgradeAsked // the owner, who holds it for writing, wants it for reading
+	downgradeAsked // the owner holds it for writing and wants it for reading
 )
 
 // An input is what a machine is told.
@@ -233,7 +233,7 @@ func (m *machine) decide(all []contender) action {
 	return action{verb: watch, node: nearest.name}
 }
 
-// ordered reports whether the numbers of all tell who came first. At its
+// ordered reports whether the numbers of all tell which came first. At its
 // largest the server's counter sticks or overflows: from there on it hands
 // out numbers twice, and negative ones.
 func ordered(all []contender, me contender) bool {

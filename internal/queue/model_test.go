@@ -53,6 +53,7 @@ type budget struct {
 type world struct {
 	rule    *rule
 	step    func(*machine, input) action
+	names   map[string]byte // numbers for the keys, the same for all worlds of a walk
 	nodes   [6]znode
 	n       int8
 	next    int32 // number of the next node
@@ -93,8 +94,8 @@ type client struct {
 	orphan bool // its node may stay until the session is over: the server refused
 }
 
-func newWorld(r *rule, step func(*machine, input) action) *world {
-	w := &world{rule: r, step: step, next: r.first, budget: r.budget}
+func newWorld(r *rule, step func(*machine, input) action) world {
+	w := world{names: make(map[string]byte), rule: r, step: step, next: r.first, budget: r.budget}
 	if r.foreign {
 		w.add(foreigner, "f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0__lock__")
 	}
@@ -146,8 +147,8 @@ type act struct {
 
 func (a act) String() string { return fmt.Sprint(happenings[a.what], " ", a.who) }
 
-// enabled returns what can happen next.
-func (w *world) enabled() []act {
+// Enabled returns what can happen next.
+func (w *world) Enabled() []act {
 	var acts []act
 	for i := range int8(w.rule.n) {
 		c := &w.clients[i]
@@ -191,6 +192,12 @@ func (w *world) enabled() []act {
 		acts = append(acts, act{reap, 0})
 	}
 	return acts
+}
+
+// Do lets a happen, and returns what was wrong with that, if anything.
+func (w *world) Do(a act) string {
+	w.do(a)
+	return w.fault
 }
 
 // do lets a happen.

@@ -3,6 +3,8 @@ package queue
 import (
 	"slices"
 	"testing"
+
+	"github.com/zkcoord/zkcoord/internal/explore"
 )
 
 // Each of these machines is wrong in one way. That the walk finds it out is
@@ -63,7 +65,7 @@ var mutants = []struct {
 		do.sync = false
 		return do
 	}},
-	{"looks for ever", rule{n: 1, budget: budget{loss: 1}}, func(m *machine, in input) action {
+	{"looks forever", rule{n: 1, budget: budget{loss: 1}}, func(m *machine, in input) action {
 		do := m.step(in)
 		if do.verb == create {
 			m.state = listing
@@ -291,7 +293,7 @@ var mutants = []struct {
 func TestWalkFindsFaults(t *testing.T) {
 	for _, mutant := range mutants {
 		t.Run(mutant.name, func(t *testing.T) {
-			states, fault := walk(mutant.world, mutant.step)
+			states, fault := explore.Walk[*world](newWorld(&mutant.world, mutant.step))
 			if fault == "" {
 				t.Fatalf("not found out in %d states", states)
 			}

@@ -46,8 +46,8 @@ func (d *driver) create() input {
 	return input{kind: unknown}
 }
 
-// list reads who is in the queue. A try lists again as long as nobody blocks it but
-// what its own client is about to remove.
+// list reads the queue. A try lists again as long as it is blocked only by what its own
+// client is about to remove.
 func (d *driver) list(sync bool) input {
 	for {
 		ours := Stakes(d.c, d.Dir) // before the listing: what is over by then is not in it

@@ -10,19 +10,18 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 )
 
-// A Stake is what one Hold of a client has, or may have, at a path: from before
-// it asks for a znode until nothing is left of that, or it may not be removed.
+// A Stake is what one Hold of a client has, or may have, at a path: from before it
+// asks for a znode until that is gone, or is known to stay.
 //
-// A try asks whether others are there, and what its own client has given up and
-// is about to remove is nobody else.
+// By their stakes a try knows what its own client has given up and is about to remove.
+// It waits for that, instead of taking it for another contender.
 type Stake struct {
-	id   string // in the name of its znode; empty if that tells nothing
+	id   string // in the name of its znode; empty if the name has none
 	k    *coord.Keeper
 	over chan struct{}
 }
 
-// stakes are those of one client, by path. It is in what the client's recipes
-// share, under its type.
+// stakes are those of one client, by path. They are kept in the client's values.
 type stakes struct {
 	mu sync.Mutex
 	at map[string]map[*Stake]bool
@@ -35,7 +34,8 @@ func stakesOf(c *coord.Client) *stakes {
 	return all.(*stakes)
 }
 
-// NewStake notes a Hold of c at path, until end is called.
+// NewStake adds a stake of c at path, for k's Hold. The caller must call end when it is
+// over.
 func NewStake(c *coord.Client, path, id string, k *coord.Keeper) (end func()) {
 	all := stakesOf(c)
 	mine := &Stake{id, k, make(chan struct{})}
@@ -63,8 +63,8 @@ func Stakes(c *coord.Client, path string) []*Stake {
 	return slices.Collect(maps.Keys(all.at[path]))
 }
 
-// leaving reports whether s is about to be over. A Hold that is revoked keeps
-// the others out until its owner releases it.
+// leaving reports whether s is about to be over. A revoked Hold keeps the others out
+// until its owner releases it.
 func (s *Stake) leaving() bool {
 	select {
 	case <-s.k.Released():
@@ -75,8 +75,8 @@ func (s *Stake) leaving() bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), coord.ErrRevoked)
 }
 
-// Yields waits until s is over, and reports whether it is: at once if it is not
-// leaving, and no longer than k's Hold is sought in session.
+// Yields waits until s is over, and reports whether it is. If s is not leaving it does
+// not wait. It waits no longer than k's Hold is sought in session.
 func (s *Stake) Yields(k *coord.Keeper, session *coord.Session) bool {
 	if !s.leaving() {
 		return false

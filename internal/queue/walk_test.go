@@ -2,11 +2,11 @@ package queue
 
 import (
 	"fmt"
-	"hash/maphash"
 	"os"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/zkcoord/zkcoord/internal/explore"
 )
 
 // The walk takes a few machines through every order in which a server, the
@@ -107,76 +107,13 @@ func TestWalk(t *testing.T) {
 				t.Skip("a large world: make stress walks through it")
 			}
 			t.Parallel()
-			states, fault := walk(r, (*machine).step)
+			states, fault := explore.Walk[*world](newWorld(&r, (*machine).step))
 			if fault != "" {
 				t.Fatal(fault)
 			}
 			t.Logf("%d states", states)
 		})
 	}
-}
-
-// walk visits every state of r breadth first, each once, and returns how many
-// there are, or the shortest way to a fault.
-func walk(r rule, step func(*machine, input) action) (states int, fault string) {
-	type origin struct {
-		parent int32
-		act    act
-	}
-	var (
-		seed    = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-		seen    = map[[2]uint64]bool{} // two hashes of 64 bits: no two states are taken for one
-		origins []origin
-		level   = []*world{newWorld(&r, step)}
-		ids     = []int32{0}
-		names   = map[string]byte{}
-		key     []byte
-		after   = new(world)
-	)
-	origins = append(origins, origin{parent: -1})
-	history := func(id int32, last act, what string) string {
-		var path []string
-		path = append(path, last.String())
-		for ; id > 0; id = origins[id].parent {
-			path = append(path, origins[id].act.String())
-		}
-		slices.Reverse(path)
-		return what + " after\n\t" + strings.Join(path, "\n\t")
-	}
-	for len(level) > 0 {
-		var next []*world
-		var nextIDs []int32
-		for n, w := range level {
-			level[n] = nil
-			acts := w.enabled()
-			if len(acts) == 0 {
-				if what := w.stuck(); what != "" {
-					return len(origins), history(ids[n], act{}, what)
-				}
-			}
-			for _, a := range acts {
-				*after = *w
-				after.do(a)
-				if after.fault != "" {
-					return len(origins), history(ids[n], a, after.fault)
-				}
-				key = after.key(key[:0], names)
-				h := [2]uint64{maphash.Bytes(seed[0], key), maphash.Bytes(seed[1], key)}
-				if seen[h] {
-					continue
-				}
-				seen[h] = true
-				if what := after.wrong(); what != "" {
-					return len(origins), history(ids[n], a, what)
-				}
-				next, nextIDs = append(next, after), append(nextIDs, int32(len(origins)))
-				after = new(world)
-				origins = append(origins, origin{ids[n], a})
-			}
-		}
-		level, ids = next, nextIDs
-	}
-	return len(origins), ""
 }
 
 // grant looks at the moment in which in made c the holder.
@@ -210,8 +147,8 @@ func (w *world) overtaken(me znode) bool {
 	})
 }
 
-// wrong says what must not be in w, if anything.
-func (w *world) wrong() string {
+// Wrong says what must not be in w, if anything.
+func (w *world) Wrong() string {
 	holders, readers := 0, 0
 	for i := range w.clients[:w.rule.n] {
 		c := &w.clients[i]
@@ -265,8 +202,8 @@ func mayWaitFor(me, other string) bool {
 	return ok && o.number < m.number && blocks(o.mode, m.mode)
 }
 
-// stuck says what should still happen in w, in which nothing can.
-func (w *world) stuck() string {
+// Stuck says what should still happen in w, in which nothing can.
+func (w *world) Stuck() string {
 	for i := range w.clients[:w.rule.n] {
 		if w.clients[i].m.state != done {
 			return fmt.Sprint("stuck: ", i)
@@ -278,14 +215,13 @@ func (w *world) stuck() string {
 	return ""
 }
 
-// key appends all that tells w from another state. Names get numbers by way
-// of names, which belongs to the walk.
-func (w *world) key(b []byte, names map[string]byte) []byte {
+// Key appends all that tells w from another state.
+func (w *world) Key(b []byte) []byte {
 	name := func(s string) byte {
-		n, ok := names[s]
+		n, ok := w.names[s]
 		if !ok {
-			n = byte(len(names))
-			names[s] = n
+			n = byte(len(w.names))
+			w.names[s] = n
 		}
 		return n
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/subtree"
 )
 
-// Watch follows who is in the queue of dir until ctx ends.
+// Watch follows the contenders in the queue of dir until ctx ends.
 func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord.Queue] {
 	if err := (Entry{Dir: dir}).check(); err != nil {
 		return event.Ended[coord.Queue](&coord.Error{Op: "watch", Path: dir, Err: err})
@@ -23,7 +23,7 @@ func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord
 			_, ok := parse(name)
 			return !ok
 		},
-		// Only the znodes of holders are written to: by those who revoke.
+		// Only the znodes of holders are written to, to revoke them.
 		Changing: holders,
 		Fold: func(nodes []*subtree.Node) (coord.Queue, bool) {
 			all := contenders(nodes, last)
@@ -38,8 +38,8 @@ func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord
 	})
 }
 
-// contenders returns whom the nodes stand for, head first. Labels that a revocation
-// has overwritten are taken from those known before.
+// contenders returns the contenders that the nodes are of, head first. Labels that a
+// revocation has overwritten are taken from those known before.
 func contenders(nodes []*subtree.Node, known []coord.Contender) []coord.Contender {
 	byName := make(map[string]*subtree.Node)
 	var names []string

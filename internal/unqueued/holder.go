@@ -14,7 +14,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
-// Holder returns who holds l, and whether anyone does.
+// Holder returns the holder of l, and whether there is one.
 func (l Lock) Holder(ctx context.Context) (coord.Contender, bool, error) {
 	who, held, err := l.holder(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (l Lock) holder(ctx context.Context) (who coord.Contender, held bool, err e
 	return who, err == nil, err
 }
 
-// Watch follows who holds l until ctx ends.
+// Watch follows the holder of l until ctx ends.
 func (l Lock) Watch(ctx context.Context) *event.Stream[coord.Queue] {
 	return coord.NewStream(ctx, l.C, "watch", l.Path, func(ctx context.Context, p event.Publisher[coord.Queue]) error {
 		if err := l.check(); err != nil {
@@ -47,7 +47,7 @@ func (l Lock) Watch(ctx context.Context) *event.Stream[coord.Queue] {
 	})
 }
 
-// watch publishes who holds l, until ctx ends or the client is closed, and returns
+// watch publishes the holder of l until ctx ends or the client is closed, and returns
 // which.
 func (l Lock) watch(ctx context.Context, p event.Publisher[coord.Queue]) error {
 	var last, next coord.Queue

@@ -79,7 +79,7 @@ type entry struct {
 // A subscriber hears that it is no longer up to date before it is given anything
 // new, and that it is up to date after it has been given what is.
 func (e *entry) step(in input, do *actions) {
-	switch in.signal {
+	switch in.kind {
 	case subscribe:
 		e.subscribe(in.sub, do)
 	case unsubscribe:
@@ -184,7 +184,7 @@ func (e *entry) begin(do *actions) {
 // reply takes note of what has become of the read under way.
 func (e *entry) reply(in input, do *actions) {
 	e.state, e.read = watching, nil // unless something below says otherwise
-	switch in.signal {
+	switch in.kind {
 	case failed:
 		e.requestRead(do)
 		return

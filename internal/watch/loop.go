@@ -56,7 +56,7 @@ type message struct {
 }
 
 func (m message) String() string {
-	switch m.signal {
+	switch m.kind {
 	case fired, rearmed:
 		return fmt.Sprint(m.input, " at ", m.paths)
 	case rested:
@@ -102,7 +102,7 @@ func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.
 	}
 	s, p := event.NewStream[event.Snapshot]()
 	sub := &subscription{key: k, ctx: ctx, as: as, out: streamSink{p}}
-	if err := l.inbox.Put(message{input: input{signal: subscribe, sub: sub}}); err != nil {
+	if err := l.inbox.Put(message{input: input{kind: subscribe, sub: sub}}); err != nil {
 		p.Close(l.source.Ended(as, err))
 	}
 	return s
@@ -111,23 +111,23 @@ func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.
 // Event takes an event from go-zookeeper's callback. Like the methods below but
 // Close and Wait it does not block.
 func (l *Loop) Event(ev zk.Event) {
-	l.post(message{input: input{signal: fired, event: ev.Type}, paths: []string{ev.Path}})
+	l.post(message{input: input{kind: fired, event: ev.Type}, paths: []string{ev.Path}})
 }
 
 // Suspend says that the connection is lost.
-func (l *Loop) Suspend() { l.post(message{input: input{signal: suspended}}) }
+func (l *Loop) Suspend() { l.post(message{input: input{kind: suspended}}) }
 
 // Resume says that there is a connection again or, with newSession, one in
 // another session, which has no watches yet.
 func (l *Loop) Resume(newSession bool) {
-	l.post(message{input: input{signal: resumed, newSession: newSession}})
+	l.post(message{input: input{kind: resumed, newSession: newSession}})
 }
 
 // Rearmed says that the server has taken over the watches on these paths after a
 // reconnect, and that Event has been called for what had changed.
 func (l *Loop) Rearmed(data, exist, child []string) {
 	for i, w := range [...]watch{onData, onExist, onChild} {
-		l.post(message{input: input{signal: rearmed, watch: w}, paths: [...][]string{data, exist, child}[i]})
+		l.post(message{input: input{kind: rearmed, watch: w}, paths: [...][]string{data, exist, child}[i]})
 	}
 }
 
@@ -152,7 +152,7 @@ func (l *Loop) run() {
 			l.handle(m)
 		}
 		if cause != nil {
-			l.all(input{signal: closed, err: cause})
+			l.all(input{kind: closed, err: cause})
 			return
 		}
 		l.begin()
@@ -161,7 +161,7 @@ func (l *Loop) run() {
 
 // handle gives m to the entries that it is for.
 func (l *Loop) handle(m message) {
-	switch m.signal {
+	switch m.kind {
 	case subscribe:
 		l.subscribe(m.input)
 	case unsubscribe:
@@ -205,7 +205,7 @@ func (l *Loop) subscribe(in input) {
 	if sub.ctx != nil {
 		sub.stop = context.AfterFunc(sub.ctx, func() {
 			sub.out.Close(l.source.Ended(sub.as, context.Cause(sub.ctx)))
-			l.post(message{input: input{signal: unsubscribe, sub: sub}})
+			l.post(message{input: input{kind: unsubscribe, sub: sub}})
 		})
 	}
 	l.at(sub.key, in)
@@ -232,7 +232,7 @@ func (l *Loop) begin() {
 		k := l.due[0]
 		l.due[0] = key{} // the array stays for as long as there are others in it
 		l.due = l.due[1:]
-		l.at(k, input{signal: begin})
+		l.at(k, input{kind: begin})
 	}
 	if len(l.due) == 0 {
 		l.due = nil // nor does the array stay
@@ -254,13 +254,13 @@ func (l *Loop) act(f *followed, a action) {
 	switch a.verb {
 	case enqueue:
 		if wait := time.Until(f.notBefore); wait > 0 {
-			time.AfterFunc(wait, func() { l.post(message{input: input{signal: rested}, rested: f.key}) })
+			time.AfterFunc(wait, func() { l.post(message{input: input{kind: rested}, rested: f.key}) })
 		} else {
 			l.due = append(l.due, f.key)
 		}
 	case read:
 		l.reading++
-		answer := message{input: input{signal: answered, read: a.read}, session: l.session}
+		answer := message{input: input{kind: answered, read: a.read}, session: l.session}
 		l.reads.Go(func() { l.read(answer) })
 	case deliver:
 		a.snap.Path = a.sub.as
@@ -286,9 +286,9 @@ func (l *Loop) read(m message) {
 	switch {
 	case m.err == nil:
 	case l.source.Refused(m.err):
-		m.signal = refused
+		m.kind = refused
 	default:
-		m.signal = failed
+		m.kind = failed
 	}
 	l.post(m)
 }

@@ -224,7 +224,7 @@ func (w *world) internal(acts []act) []act {
 	return acts
 }
 
-// Do lets a happen, and returns what is wrong then, if anything.
+// Do lets a happen, and returns what was wrong with that, if anything.
 func (w *world) Do(a act) string {
 	subs := make([]*subscription, 0, len(w.subs)) // those of w, and not of what it is a copy of
 	for _, sub := range w.e.subs {
@@ -232,11 +232,11 @@ func (w *world) Do(a act) string {
 	}
 	w.e.subs = subs
 	w.do(a)
-	return w.wrong()
+	return w.fault
 }
 
 // Stuck says what should still happen in a world in which nothing can: nothing, for
-// wrong sees a world that comes to rest, whatever more may happen in it.
+// Wrong sees a world that comes to rest, whatever more may happen in it.
 func (w *world) Stuck() string { return "" }
 
 // names are those of the subscribers.
@@ -251,11 +251,11 @@ func (w *world) do(a act) {
 		if !w.live {
 			w.e, w.live = entry{key: w.rule.key, down: !w.connected}, true
 		}
-		w.tell(input{signal: subscribe, sub: &w.subs[a.who]})
+		w.tell(input{kind: subscribe, sub: &w.subs[a.who]})
 	case unsubscribes:
 		w.left.unsubscribe--
 		w.is[a.who].state = left
-		w.tell(input{signal: unsubscribe, sub: &w.subs[a.who]})
+		w.tell(input{kind: unsubscribe, sub: &w.subs[a.who]})
 	case creates:
 		w.left.change--
 		if !w.versions[w.now].exists {
@@ -269,7 +269,7 @@ func (w *world) do(a act) {
 		w.left.change--
 		w.change(version{}, zk.EventNodeDeleted)
 	case begins:
-		w.tell(input{signal: begin})
+		w.tell(input{kind: begin})
 	case serves:
 		w.serve(a.who)
 	case declines:
@@ -295,18 +295,18 @@ func (w *world) do(a act) {
 	case breaks, interrupts:
 		w.left.reset--
 		w.disconnect(a)
-		w.tell(input{signal: suspended})
+		w.tell(input{kind: suspended})
 	case mends:
 		w.connected = true
 		if w.over {
 			w.over, w.session = false, w.session+1
-			w.tell(input{signal: resumed, newSession: true})
+			w.tell(input{kind: resumed, newSession: true})
 			return
 		}
 		if w.lib != (tables{}) {
 			w.rearm = rearming{true, w.seen, w.lib}
 		}
-		w.tell(input{signal: resumed})
+		w.tell(input{kind: resumed})
 	case expires, outlives:
 		w.left.expire--
 		w.disconnect(a)
@@ -319,7 +319,7 @@ func (w *world) do(a act) {
 		}
 		w.over = true
 		w.lib = tables{}
-		w.tell(input{signal: suspended})
+		w.tell(input{kind: suspended})
 	}
 }
 

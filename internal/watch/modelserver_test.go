@@ -86,7 +86,7 @@ func (w *world) deliver(f frame) {
 	switch f.kind {
 	case anEvent:
 		ends := w.live && w.e.untilDeleted && w.e.watch != unarmed && f.event == zk.EventNodeDeleted
-		w.tell(input{signal: fired, event: f.event})
+		w.tell(input{kind: fired, event: f.event})
 		for i := range w.is {
 			if is := &w.is[i]; ends && is.state == present && !w.atEnd(is) {
 				w.fault = "a deletion was not told at once"
@@ -100,7 +100,7 @@ func (w *world) deliver(f frame) {
 	case rearmedAll:
 		for x := unarmed + 1; x <= onChild; x++ {
 			if f.watches[x] {
-				w.tell(input{signal: rearmed, watch: x})
+				w.tell(input{kind: rearmed, watch: x})
 			}
 		}
 	case aRefusal:
@@ -139,12 +139,12 @@ func (w *world) reply(r *request) {
 func (w *world) answer(who int8) {
 	r := w.reading[who]
 	w.reading[who] = request{}
-	in := input{signal: answered, read: r.Read}
+	in := input{kind: answered, read: r.Read}
 	switch r.phase {
 	case refusing:
-		in.signal = refused
+		in.kind = refused
 	case failing:
-		in.signal = failed
+		in.kind = failed
 	default:
 		in.answer = &Answer{w.snapshot(r.at), r.armed}
 	}

@@ -20,12 +20,12 @@ var mutants = []struct {
 	{"does not mind an event that overtakes the answer", rule{key: data, exists: true, budget: budget{change: 1}}, func(e *entry, in input, do *actions) {
 		suspect := e.suspect
 		e.step(in, do)
-		if in.signal == fired {
+		if in.kind == fired {
 			e.suspect = suspect
 		}
 	}},
 	{"minds no more than events of its kind for a znode that is there", rule{key: children, budget: budget{change: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == fired && in.event == zk.EventNodeCreated && e.watch == unarmed {
+		if in.kind == fired && in.event == zk.EventNodeCreated && e.watch == unarmed {
 			return
 		}
 		e.step(in, do)
@@ -33,7 +33,7 @@ var mutants = []struct {
 	{"relies on a watch armed on an earlier connection", rule{key: data, exists: true, budget: budget{change: 1, reset: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		suspect := e.suspect
 		e.step(in, do)
-		if in.signal == resumed {
+		if in.kind == resumed {
 			e.suspect = suspect
 		}
 	}},
@@ -52,12 +52,12 @@ var mutants = []struct {
 		e.unconfirmed = false
 	}},
 	{"does not heed that its watch is confirmed", rule{key: data, budget: budget{reset: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal != rearmed {
+		if in.kind != rearmed {
 			e.step(in, do)
 		}
 	}},
 	{"does not read again on a new connection", rule{key: data, budget: budget{reset: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == resumed && e.state == watching {
+		if in.kind == resumed && e.state == watching {
 			e.down = false
 			return
 		}
@@ -66,45 +66,45 @@ var mutants = []struct {
 	{"does not read once more for one who comes during a read", rule{key: data, budget: budget{change: 1}}, func(e *entry, in input, do *actions) {
 		again := e.reread
 		e.step(in, do)
-		if in.signal == subscribe {
+		if in.kind == subscribe {
 			e.reread = again
 		}
 	}},
 	{"gives one who comes during a read what that brings", rule{key: data, exists: true, budget: budget{change: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		e.step(in, do)
-		if in.signal == subscribe && e.state == reading {
+		if in.kind == subscribe && e.state == reading {
 			in.sub.owed = thisRead
 		}
 	}},
 	{"gives one who comes on a new connection what was known before", rule{key: data, exists: true, budget: budget{change: 1, reset: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		unconfirmed := e.unconfirmed
-		if in.signal == subscribe && e.state == watching && e.has {
+		if in.kind == subscribe && e.state == watching && e.has {
 			e.unconfirmed = false
 		}
 		e.step(in, do)
-		e.unconfirmed = e.unconfirmed || unconfirmed && in.signal == subscribe
+		e.unconfirmed = e.unconfirmed || unconfirmed && in.kind == subscribe
 	}},
 	{"gives one who comes what was known before a change", rule{key: data, exists: true, budget: budget{change: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		e.step(in, do)
-		if in.signal == subscribe && e.state == queued && e.has && in.sub.owed != nothing {
+		if in.kind == subscribe && e.state == queued && e.has && in.sub.owed != nothing {
 			e.deliver(in.sub, do)
 		}
 	}},
 	{"gives one who comes what is suspended", rule{key: data, exists: true, budget: budget{change: 1, reset: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		e.step(in, do)
-		if in.signal == subscribe && e.down && e.has && in.sub.owed != nothing {
+		if in.kind == subscribe && e.down && e.has && in.sub.owed != nothing {
 			e.deliver(in.sub, do)
 		}
 	}},
 	{"does not say that the connection is lost", rule{key: data, budget: budget{reset: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == suspended {
+		if in.kind == suspended {
 			e.down = true
 			return
 		}
 		e.step(in, do)
 	}},
 	{"does not say that the connection is back", rule{key: data, budget: budget{reset: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == answered {
+		if in.kind == answered {
 			e.snap.Suspended = false
 		}
 		e.step(in, do)
@@ -116,7 +116,7 @@ var mutants = []struct {
 		}
 	}},
 	{"takes back that a deletion is final", rule{key: dataOnce, exists: true, budget: budget{change: 1, reset: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == suspended && e.state == gone {
+		if in.kind == suspended && e.state == gone {
 			e.snap.Suspended = true
 			for _, sub := range e.subs {
 				e.deliver(sub, do)
@@ -125,13 +125,13 @@ var mutants = []struct {
 		e.step(in, do)
 	}},
 	{"asks what has become of what was deleted", rule{key: dataOnce, exists: true, budget: budget{change: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == fired && in.event == zk.EventNodeDeleted {
+		if in.kind == fired && in.event == zk.EventNodeDeleted {
 			in.event = zk.EventNodeDataChanged
 		}
 		e.step(in, do)
 	}},
 	{"has a second one hear of an earlier deletion", rule{key: dataOnce, exists: true, budget: budget{change: 2, other: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == subscribe && e.state == gone {
+		if in.kind == subscribe && e.state == gone {
 			e.subs = append(e.subs, in.sub)
 			in.sub.index = len(e.subs) - 1
 			e.deliver(in.sub, do)
@@ -157,24 +157,24 @@ var mutants = []struct {
 	{"is deaf after an event", rule{key: data, budget: budget{change: 2}}, func(e *entry, in input, do *actions) {
 		w := e.watch
 		e.step(in, do)
-		if in.signal == fired && e.state == queued {
+		if in.kind == fired && e.state == queued {
 			e.watch = w
 		}
 	}},
 	{"arms anew each time", rule{key: data, budget: budget{reset: 1}}, func(e *entry, in input, do *actions) {
 		e.step(in, do)
-		if in.signal == begin && e.read != nil {
+		if in.kind == begin && e.read != nil {
 			e.read.arm = true
 		}
 	}},
 	{"never arms", rule{key: data}, func(e *entry, in input, do *actions) {
 		e.step(in, do)
-		if in.signal == begin && e.read != nil {
+		if in.kind == begin && e.read != nil {
 			e.read.arm = false
 		}
 	}},
 	{"reads without end", rule{key: data}, func(e *entry, in input, do *actions) {
-		if in.signal == begin {
+		if in.kind == begin {
 			e.step(in, do)
 			e.suspect = true
 			return
@@ -184,19 +184,19 @@ var mutants = []struct {
 	{"reads for nobody", rule{key: data, budget: budget{change: 1, unsubscribe: 1}}, func(e *entry, in input, do *actions) {
 		watch := e.watch
 		e.step(in, do)
-		if in.signal == fired && len(e.subs) == 0 && watch != unarmed {
+		if in.kind == fired && len(e.subs) == 0 && watch != unarmed {
 			e.state, *do = queued, nil
 		}
 	}},
 	{"does not repeat a read that failed", rule{key: data, budget: budget{fail: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == failed && in.read == e.read && !e.reread {
+		if in.kind == failed && in.read == e.read && !e.reread {
 			e.state, e.read = watching, nil
 			return
 		}
 		e.step(in, do)
 	}},
 	{"ends those for whom nothing was refused", rule{key: data, exists: true, budget: budget{refuse: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == refused {
+		if in.kind == refused {
 			for _, sub := range e.subs {
 				sub.owed = thisRead
 			}
@@ -204,7 +204,7 @@ var mutants = []struct {
 		e.step(in, do)
 	}},
 	{"goes on after a refusal", rule{key: data, exists: true, budget: budget{refuse: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == refused && in.read == e.read {
+		if in.kind == refused && in.read == e.read {
 			e.state, e.read = watching, nil
 			return
 		}
@@ -223,7 +223,7 @@ var mutants = []struct {
 		*do = slices.DeleteFunc(*do, func(a action) bool { return a.verb == tellUpToDate && a.upToDate })
 	}},
 	{"says everything twice", rule{key: data, exists: true}, func(e *entry, in input, do *actions) {
-		if in.signal == answered {
+		if in.kind == answered {
 			e.has = false
 		}
 		e.step(in, do)
@@ -241,12 +241,12 @@ var mutants = []struct {
 	{"keeps for nobody what was read", rule{key: data, exists: true, budget: budget{unsubscribe: 1}}, func(e *entry, in input, do *actions) {
 		snap, has := e.snap, e.has
 		e.step(in, do)
-		if in.signal == unsubscribe {
+		if in.kind == unsubscribe {
 			e.snap, e.has = snap, has
 		}
 	}},
 	{"gives something to one who has left", rule{key: data, budget: budget{change: 1, unsubscribe: 1}}, func(e *entry, in input, do *actions) {
-		if in.signal == unsubscribe && len(e.subs) > 1 {
+		if in.kind == unsubscribe && len(e.subs) > 1 {
 			return
 		}
 		e.step(in, do)
@@ -254,7 +254,7 @@ var mutants = []struct {
 	{"goes back", rule{key: data, budget: budget{change: 2}}, func(e *entry, in input, do *actions) {
 		snap := e.snap
 		e.step(in, do)
-		if in.signal == answered && snap.Exists != e.snap.Exists {
+		if in.kind == answered && snap.Exists != e.snap.Exists {
 			e.publish(event.Snapshot{}, nothing, do)
 		}
 	}},

@@ -6,9 +6,9 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A Set is any number of followed znodes with one receiver, for those who
-// write recipes. Like a [event.Stream] it delivers states, not steps. Its methods do
-// not block; those other than Ready belong to one goroutine.
+// A Set is any number of followed znodes with one receiver, for recipes. Like an
+// [event.Stream] it delivers states, not steps. Its methods do not block; those
+// other than Ready belong to one goroutine.
 type Set struct {
 	loop  *Loop
 	full  func(path string) string
@@ -16,11 +16,11 @@ type Set struct {
 
 	mu      sync.Mutex
 	watched map[watchKey]*watched
-	news    map[watchKey]Change
-	pending int // followed that are not up to date
+	changes map[watchKey]Change // not taken yet
+	pending int                 // how many of watched are not up to date
 }
 
-// A watchKey is by what the receiver of a Set knows what it follows.
+// A watchKey is how the receiver of a Set names what it follows.
 type watchKey struct {
 	path string // as the receiver writes it
 	kind event.Kind
@@ -30,150 +30,156 @@ type watchKey struct {
 type Change struct {
 	Kind event.Kind
 	event.Snapshot
-	Err error // if not nil, this znode can not be followed any more, for this reason
+	Err error // if not nil, why this znode cannot be followed any more
 }
 
-// NewSet returns an empty Set, whose paths are given to full to make them
-// absolute.
+// NewSet returns an empty Set. The function full makes its paths absolute.
 func (l *Loop) NewSet(full func(path string) string) *Set {
 	return &Set{
 		loop:    l,
 		full:    full,
 		ready:   make(chan struct{}, 1),
 		watched: make(map[watchKey]*watched),
-		news:    make(map[watchKey]Change),
+		changes: make(map[watchKey]Change),
 	}
 }
 
-// Add begins to follow kind at path, which must be valid, unless b does so
-// already. If untilDeleted is set, data or children are followed only until the znode is
-// gone; see [Loop.WatchUntilDeleted].
-func (b *Set) Add(path string, kind event.Kind, untilDeleted bool) {
-	as := watchKey{path, kind}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.watched[as] != nil {
+// Add begins to follow kind at path, which must be valid, unless s does so
+// already. With untilDeleted, data or children are followed only until the znode
+// is deleted; see [Loop.WatchUntilDeleted].
+func (s *Set) Add(path string, kind event.Kind, untilDeleted bool) {
+	name := watchKey{path, kind}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watched[name] != nil {
 		return
 	}
-	s := &watched{b: b, as: as}
-	s.sub = &subscription{key: key{b.full(path), kind, untilDeleted}, as: path, out: s}
-	b.watched[as] = s
-	b.addPending(1)
-	if err := b.loop.inbox.Put(message{input: input{signal: subscribe, sub: s.sub}}); err != nil {
-		cause := b.loop.source.Ended(path, err)
-		b.put(s, Change{Kind: as.kind, Snapshot: event.Snapshot{Path: path}, Err: cause})
+	w := &watched{set: s, name: name}
+	w.sub = &subscription{as: path, out: w}
+	w.sub.key = key{s.full(path), kind, untilDeleted && kind != event.Presence}
+	s.watched[name] = w
+	s.addPending(1)
+	if err := s.loop.inbox.Put(message{input: input{kind: subscribe, sub: w.sub}}); err != nil {
+		s.put(w, Change{Kind: kind, Snapshot: event.Snapshot{Path: path}, Err: s.loop.source.Ended(path, err)})
 	}
 }
 
-// Drop ends what Add began.
-func (b *Set) Drop(path string, kind event.Kind) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.watched[watchKey{path, kind}]; s != nil {
-		b.drop(s)
+// Drop ends what Add began. Nothing that was not taken before is delivered of it.
+func (s *Set) Drop(path string, kind event.Kind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.watched[watchKey{path, kind}]; w != nil {
+		s.drop(w)
 	}
 }
 
-// drop is called with b.mu held.
-func (b *Set) drop(s *watched) {
-	delete(b.watched, s.as)
-	delete(b.news, s.as)
-	if !s.upToDate {
-		b.addPending(-1)
+// drop is called with s.mu held.
+func (s *Set) drop(w *watched) {
+	delete(s.watched, w.name)
+	delete(s.changes, w.name)
+	if !w.upToDate {
+		s.addPending(-1)
 	}
-	b.loop.post(message{input: input{signal: unsubscribe, sub: s.sub}})
+	s.loop.post(message{input: input{kind: unsubscribe, sub: w.sub}})
 }
 
-// Close ends all that Add began.
-func (b *Set) Close() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.watched {
-		b.drop(s)
+// Close ends all that Add began. A Set that is dropped without Close is followed
+// on, for nobody, until the loop is closed.
+func (s *Set) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.watched {
+		s.drop(w)
 	}
 }
 
 // Ready returns a channel that has a token in it while there may be something to
 // take. It is never closed.
-func (b *Set) Ready() <-chan struct{} { return b.ready }
+func (s *Set) Ready() <-chan struct{} { return s.ready }
 
-// Take returns what is new, and whether b is consistent. If it is, the newest states
-// of all its znodes, taken together, are those of one moment of the ensemble: the
-// server has told of no change to any of them that has not been read. So of a
-// transaction that changes several they show everything or nothing.
-func (b *Set) Take() (news []Change, consistent bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, n := range b.news {
-		news = append(news, n)
+// Take returns what has changed since it was last called, and whether s is
+// consistent. If it is, the newest states of all its znodes form a consistent
+// snapshot: no announced change remains unread. So of a transaction that changes
+// several of them they show everything or nothing.
+//
+// A deletion of what was added with untilDeleted is an exception. It shows at
+// once, which may be before the rest of its transaction does.
+func (s *Set) Take() (changes []Change, consistent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.changes {
+		changes = append(changes, c)
 	}
-	clear(b.news)
-	return news, b.pending == 0
+	clear(s.changes)
+	return changes, s.pending == 0
 }
 
 // Consistent reports what the second result of Take would be.
-func (b *Set) Consistent() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.pending == 0
+func (s *Set) Consistent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pending == 0
 }
 
-// put makes n the news of s. It is called with b.mu held.
-func (b *Set) put(s *watched, n Change) {
-	if b.watched[s.as] != s {
-		return // dropped in the meantime
-	}
-	b.news[s.as] = n
-	b.signal()
-}
-
-// addPending notes that there are n more followed that are not up to date. It is called
-// with b.mu held.
-func (b *Set) addPending(n int) {
-	if b.pending += n; b.pending == 0 {
-		b.signal()
+// put makes c the newest state of w, unless that was dropped in the meantime. It is
+// called with s.mu held.
+func (s *Set) put(w *watched, c Change) {
+	if s.watched[w.name] == w {
+		s.changes[w.name] = c
+		s.wake()
 	}
 }
 
-func (b *Set) signal() {
+// addPending notes that n more are not up to date. It is called with s.mu held.
+func (s *Set) addPending(n int) {
+	if s.pending += n; s.pending == 0 {
+		s.wake()
+	}
+}
+
+func (s *Set) wake() {
 	select {
-	case b.ready <- struct{}{}:
+	case s.ready <- struct{}{}:
 	default: // one token is enough
 	}
 }
 
-// A watched is one znode's share in a Set. It implements [sink].
+// A watched is one znode of a Set. It implements [sink].
 type watched struct {
-	b        *Set
-	as       watchKey
+	set      *Set
+	name     watchKey
 	sub      *subscription
 	upToDate bool
 }
 
-func (s *watched) Publish(snap event.Snapshot) {
-	s.b.mu.Lock()
-	defer s.b.mu.Unlock()
-	s.b.put(s, Change{Kind: s.as.kind, Snapshot: snap})
+func (w *watched) Publish(snap event.Snapshot) {
+	w.set.mu.Lock()
+	defer w.set.mu.Unlock()
+	w.set.put(w, Change{Kind: w.name.kind, Snapshot: snap})
 }
 
-func (s *watched) Close(err error) {
-	s.b.mu.Lock()
-	s.b.put(s, Change{Kind: s.as.kind, Snapshot: event.Snapshot{Path: s.as.path}, Err: err})
-	s.b.mu.Unlock()
-	s.setUpToDate(true) // as far as it goes
+func (w *watched) Close(err error) {
+	w.set.mu.Lock()
+	defer w.set.mu.Unlock()
+	w.set.put(w, Change{Kind: w.name.kind, Snapshot: event.Snapshot{Path: w.name.path}, Err: err})
+	w.setUpToDateLocked(true) // as far as it goes
 }
 
-func (s *watched) setUpToDate(upToDate bool) {
-	b := s.b
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.watched[s.as] != s || s.upToDate == upToDate {
+func (w *watched) setUpToDate(upToDate bool) {
+	w.set.mu.Lock()
+	defer w.set.mu.Unlock()
+	w.setUpToDateLocked(upToDate)
+}
+
+// setUpToDateLocked is called with w.set.mu held.
+func (w *watched) setUpToDateLocked(upToDate bool) {
+	if w.set.watched[w.name] != w || w.upToDate == upToDate {
 		return
 	}
-	s.upToDate = upToDate
+	w.upToDate = upToDate
 	if upToDate {
-		b.addPending(-1)
+		w.set.addPending(-1)
 	} else {
-		b.addPending(1)
+		w.set.addPending(1)
 	}
 }

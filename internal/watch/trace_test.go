@@ -106,12 +106,12 @@ var words = map[string]zk.EventType{
 
 // input parses a line.
 func (t *tracer) input(args []string) input {
-	s := slices.Index(signals[:], args[0])
+	s := slices.Index(kinds[:], args[0])
 	if s < 0 {
 		t.Fatalf("no input %q", args[0])
 	}
-	in := input{signal: signal(s)}
-	switch args = args[1:]; in.signal {
+	in := input{kind: kind(s)}
+	switch args = args[1:]; in.kind {
 	case subscribe:
 		t.subs[args[0]] = &subscription{key: t.e.key}
 		in.sub = t.subs[args[0]]
@@ -129,7 +129,7 @@ func (t *tracer) input(args []string) input {
 			in.read = t.reads[len(t.reads)-2]
 		}
 		in.err = errors.New("denied")
-		if in.signal == answered {
+		if in.kind == answered {
 			in.answer = &Answer{armed: watchNamed(args)}
 			if args[0] != "nothing" {
 				n, err := strconv.ParseInt(args[0], 10, 64)

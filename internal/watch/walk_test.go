@@ -120,11 +120,8 @@ func (w *world) atEnd(is *subscriber) bool {
 	return w.rule.key.untilDeleted && is.has && !w.versions[is.version].exists
 }
 
-// wrong says what must not be in w, if anything.
-func (w *world) wrong() string {
-	if w.fault != "" {
-		return w.fault
-	}
+// Wrong says what must not be in w, if anything.
+func (w *world) Wrong() string {
 	rest := len(w.internal(nil)) == 0
 	for i := range w.is {
 		is := &w.is[i]

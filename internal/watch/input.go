@@ -8,32 +8,32 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A signal is the kind of an input.
-type signal uint8
+// A kind is the kind of an input.
+type kind uint8
 
 const (
-	subscribe   signal = iota // sub begins to follow the znode
-	unsubscribe               // sub follows it no more
-	fired                     // an event of the type event has come for the path
-	suspended                 // the connection is lost
-	resumed                   // there is a connection again or, with newSession, one in another session
-	rearmed                   // the server has taken over watch after a reconnect, and has told what had changed
-	begin                     // there is room for the read that is due
-	answered                  // read has been made, with answer
-	failed                    // read has not been answered, and may be repeated
-	refused                   // the ensemble refuses read because of err
-	closed                    // nothing is followed any more because of err
-	rested                    // a pause is over; for the loop alone
+	subscribe   kind = iota // sub begins to follow the znode
+	unsubscribe             // sub follows it no more
+	fired                   // an event of the type event has come for the path
+	suspended               // the connection is lost
+	resumed                 // there is a connection again or, with newSession, one in another session
+	rearmed                 // the server has taken over watch after a reconnect, and has told what had changed
+	begin                   // there is room for the read that is due
+	answered                // read has been made, with answer
+	failed                  // read has not been answered, and may be repeated
+	refused                 // the ensemble refuses read because of err
+	closed                  // nothing is followed any more because of err
+	rested                  // a pause is over; for the loop alone
 )
 
-var signals = [...]string{"subscribe", "unsubscribe", "fired", "suspended", "resumed", "rearmed", "begin",
+var kinds = [...]string{"subscribe", "unsubscribe", "fired", "suspended", "resumed", "rearmed", "begin",
 	"answered", "failed", "refused", "closed", "rested"}
 
-func (s signal) String() string { return signals[s] }
+func (k kind) String() string { return kinds[k] }
 
 // An input is what an entry is told.
 type input struct {
-	signal     signal
+	kind       kind
 	sub        *subscription
 	event      zk.EventType
 	newSession bool
@@ -44,25 +44,25 @@ type input struct {
 }
 
 func (in input) String() string {
-	switch in.signal {
+	switch in.kind {
 	case subscribe, unsubscribe:
-		return fmt.Sprint(in.signal, " ", in.sub.key)
+		return fmt.Sprint(in.kind, " ", in.sub.key)
 	case fired:
-		return fmt.Sprint(in.signal, " ", in.event)
+		return fmt.Sprint(in.kind, " ", in.event)
 	case resumed:
 		if in.newSession {
 			return "resumed in a new session"
 		}
 	case rearmed:
-		return fmt.Sprint(in.signal, " ", in.watch)
+		return fmt.Sprint(in.kind, " ", in.watch)
 	case answered:
-		return fmt.Sprint(in.signal, " ", in.answer)
+		return fmt.Sprint(in.kind, " ", in.answer)
 	case failed:
-		return fmt.Sprint(in.signal, " ", in.read)
+		return fmt.Sprint(in.kind, " ", in.read)
 	case refused, closed:
-		return fmt.Sprint(in.signal, " ", in.err)
+		return fmt.Sprint(in.kind, " ", in.err)
 	}
-	return in.signal.String()
+	return in.kind.String()
 }
 
 // A verb is the kind of an action.

@@ -1,0 +1,35 @@
+// Package queue is the machinery of the locks whose contenders queue in a directory:
+// lock.Mutex and rwlock.RWMutex.
+//
+// A contender is an ephemeral sequential znode. It waits for those before it that it
+// cannot hold together with, and watches the nearest of them. A machine decides what
+// a contender does. It is a pure function of its inputs: an exhaustive walk takes it
+// through all orders of events, and finds the faults of forty mutants. A driver feeds
+// the machine, makes its requests, and moves the [coord.Hold].
+//
+// # What it guarantees
+//
+//   - Of contenders that exclude each other at most one holds, as long as holders stop
+//     when they are told of the loss.
+//   - They hold in the order of the numbers that the server has given to their znodes.
+//   - One that gives up, fails, or is told to give way removes its znode, or says that
+//     it could not. A create whose answer was lost is found again by its id.
+//   - A contender never waits for one behind it, and a release wakes one contender, or
+//     the readers up to the next writer.
+//   - Nobody is told that it holds before its znode was seen, by a watch that is armed or
+//     in the transaction that created it, and before the session was renewed.
+//
+// # How it fails
+//
+// A contender lives and dies with one session. While the connection is down it asks
+// again for what can be asked twice, and looks for what cannot. A directory without
+// write permission, a znode without read permission and a missing directory are coped
+// with; any other refusal ends the contender, with the refusal as the cause.
+//
+// # Goroutines
+//
+// The driver's goroutine owns the machine and everything else of a contender. Each
+// request runs on a goroutine of its own, one at a time, and sends its answer to the
+// driver. What the holds of one client must know of each other is in the client's
+// values: see [Stake] and [Downgrade]. No lock is held while another is taken.
+package queue
