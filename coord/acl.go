@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"encoding/base64"
 
@@ -27,18 +28,19 @@ const (
 //
 // The scheme "world" with the ID "anyone" is everybody; "auth", with no ID, whoever
 // presents the credentials that the client presents, see [Options]; "digest" is a
-// user, see [DigestACL]; "ip" an address or a network.
+// user, see [Auth.ACL]; "ip" an address or a network.
 type ACL struct {
 	Perms  int32
 	Scheme string
 	ID     string
 }
 
-// DigestACL returns an entry for the user who presents the credential
-// "user:password" of the scheme "digest". The ensemble keeps a hash of it.
-func DigestACL(perms int32, user, password string) ACL {
-	sum := sha1.Sum([]byte(user + ":" + password)) // as ZooKeeper does it
-	return ACL{perms, "digest", user + ":" + base64.StdEncoding.EncodeToString(sum[:])}
+// ACL returns the entry that permits perms to whoever presents a, which must be of the
+// scheme "digest". Instead of the password it has a hash.
+func (a Auth) ACL(perms int32) ACL {
+	user, _, _ := bytes.Cut(a.Credential, []byte(":"))
+	sum := sha1.Sum(a.Credential) // as ZooKeeper does it
+	return ACL{perms, a.Scheme, string(user) + ":" + base64.StdEncoding.EncodeToString(sum[:])}
 }
 
 // zkACL returns acl as go-zookeeper wants it.

@@ -104,14 +104,11 @@ func TestCredentialsOnEveryConnection(t *testing.T) {
 		var j journal
 		l := w.line()
 		auth := coord.Auth{Scheme: "digest", Credential: []byte("u:" + secret)}
-		c := w.client(l, coord.Options{Auth: []coord.Auth{auth}, ACL: []coord.ACL{coord.DigestACL(coord.PermAll, "u", secret)}, Logger: j.logger()})
+		c := w.client(l, coord.Options{Auth: []coord.Auth{auth}, ACL: []coord.ACL{auth.ACL(coord.PermAll)}, Logger: j.logger()})
 		other := w.client(w.line(), coord.Options{})
 		must(t, c.Kit().Session().MakeDir(bg, "/ours/deep"))
 		get := func(c *coord.Client) error {
-			_, err := coord.Read(bg, c, func(conn *zk.Conn) (string, error) {
-				data, _, err := conn.Get("/ours/deep")
-				return string(data), err
-			})
+			_, _, err := c.Get(bg, "/ours/deep")
 			return err
 		}
 		for range 3 {
@@ -273,7 +270,7 @@ func TestMakeDir(t *testing.T) {
 			create(t, c, "/closed", "", 0)
 			_, err := c.Conn().SetACL("/closed", zk.WorldACL(zk.PermRead), -1)
 			must(t, err)
-			create(t, c, "/short", "", zk.FlagEphemeral)
+			create(t, c, "/short", "", coord.Ephemeral)
 			for path, want := range map[string]error{"/closed/a": zk.ErrNoAuth, "/closed/a/b": zk.ErrNoAuth, "/short/a/b": zk.ErrNoChildrenForEphemerals} {
 				if err := c.Kit().Session().MakeDir(bg, path); !errors.Is(err, want) || !strings.Contains(err.Error(), path[:8]) {
 					t.Errorf("MakeDir(%s) = %v, want %v", path, err, want)
@@ -306,7 +303,7 @@ func TestBlockingTraceStallsNothing(t *testing.T) {
 		<-hold.Done()
 		heal()
 		w.Within(10*time.Second, "reconnect", func() { w.Await(c, coord.Connected) })
-		must(t, within(w, func() error { _, err := coord.Read(bg, c, exists("/")); return err }))
+		must(t, within(w, func() error { _, _, err := c.Exists(bg, "/"); return err }))
 		synctest.Wait()
 		time.AfterFunc(time.Minute, func() { close(open) })
 		start := time.Now()

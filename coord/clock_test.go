@@ -38,7 +38,7 @@ func TestNoGrantAfterTheLease(t *testing.T) {
 		s := c.Kit().Session()
 		synctest.Wait()
 		s.StandStill()
-		h := coord.NewHold(bg, c, "hold", "/h", func(k *coord.Keeper) error { return k.Acquired(s, "/h", 1) })
+		h := c.Kit().NewHold(bg, "hold", "/h", func(k *coord.Keeper) error { return k.Acquired(s, "/h", 1) })
 		if err := h.Wait(); !errors.Is(err, coord.ErrExpired) {
 			t.Errorf("Wait = %v, want ErrExpired", err)
 		}

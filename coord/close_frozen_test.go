@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/jute"
@@ -74,7 +72,7 @@ func TestCloseWhenNothingMovesAnyMore(t *testing.T) {
 							}
 							synctest.Wait()
 							for range calls {
-								wg.Go(func() { coord.Call(bg, c.Kit().Session(), exists("/")) })
+								wg.Go(func() { c.Exists(bg, "/") })
 							}
 							synctest.Wait()
 							closed := make(chan struct{})
@@ -109,11 +107,7 @@ func TestAnswerDuringClose(t *testing.T) {
 					heal := l.Stall(coordtest.ToClient)
 					var wg sync.WaitGroup
 					for i := range 5 {
-						wg.Go(func() {
-							coord.Call(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
-								return conn.CreateContainer(fmt.Sprintf("/c%d", i), nil, zk.FlagContainer, zk.WorldACL(zk.PermAll))
-							})
-						})
+						wg.Go(func() { c.Create(bg, fmt.Sprintf("/c%d", i), nil, coord.Container) })
 					}
 					synctest.Wait()
 					time.AfterFunc(late, heal)

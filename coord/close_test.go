@@ -41,7 +41,7 @@ func TestClosedClient(t *testing.T) {
 					}
 				}
 			}
-			h := coord.NewHold(bg, c, "hold", "/a", func(*coord.Keeper) error {
+			h := c.Kit().NewHold(bg, "hold", "/a", func(*coord.Keeper) error {
 				t.Error("a hold ran on a closed client")
 				return nil
 			})
@@ -92,14 +92,12 @@ func TestCloseInEveryState(t *testing.T) {
 					}
 					for i := range calls {
 						wg.Go(func() {
-							_, err := coord.Read(bg, c, exists("/"))
-							ended("Read", err)
+							_, _, err := c.Exists(bg, "/")
+							ended("Exists", err)
 						})
 						wg.Go(func() {
-							_, err := coord.Call(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
-								return conn.CreateContainer(fmt.Sprintf("/x%d", i), nil, zk.FlagContainer, zk.WorldACL(zk.PermAll))
-							})
-							ended("Call", err)
+							_, err := c.Create(bg, fmt.Sprintf("/x%d", i), nil, coord.Container)
+							ended("Create", err)
 						})
 						wg.Go(func() {
 							s := c.Watch(bg, fmt.Sprintf("/w%d", i), event.Data)
@@ -156,14 +154,10 @@ func TestCloseEndsTheSessionAtOnce(t *testing.T) {
 	for _, calls := range []int{0, 1, 5, 40} {
 		bubble(t, func(w *world) {
 			c := w.client(w.line(), coord.Options{})
-			create(t, c, "/mine", "", zk.FlagEphemeral)
+			create(t, c, "/mine", "", coord.Ephemeral)
 			var wg sync.WaitGroup
 			for i := range calls {
-				wg.Go(func() {
-					coord.Call(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
-						return conn.Create(fmt.Sprintf("/e%d", i), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-					})
-				})
+				wg.Go(func() { c.Create(bg, fmt.Sprintf("/e%d", i), nil, coord.Ephemeral) })
 			}
 			w.Within(soon, "Close", func() { c.Close() })
 			if tree := w.Tree(); strings.Contains(tree, "/") || len(w.Fake.Sessions()) != 0 {
@@ -193,9 +187,7 @@ func TestNoZombieAfterClose(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) // virtual: amid the handshake
 				for i := range calls {
 					go c.Conn().Create(fmt.Sprintf("/zombie%d", i), nil, 0, zk.WorldACL(zk.PermAll))
-					go coord.Call(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
-						return conn.Create(fmt.Sprintf("/undead%d", i), nil, 0, zk.WorldACL(zk.PermAll))
-					})
+					go c.Create(bg, fmt.Sprintf("/undead%d", i), nil, coord.Persistent)
 				}
 				synctest.Wait()
 				w.Within(closing, "Close", func() { c.Close() })

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
@@ -60,16 +58,16 @@ var waits = []struct {
 	up   bool // ends at once while the client thinks that it is connected
 	wait func(ctx context.Context, c *coord.Client) error
 }{
-	{"Call", false, func(ctx context.Context, c *coord.Client) error {
-		_, err := coord.Call(ctx, c.Kit().Session(), exists("/"))
+	{"Session.Multi", false, func(ctx context.Context, c *coord.Client) error {
+		_, err := c.Kit().Session().Multi(ctx, coord.OpCheck("/", -1))
 		return err
 	}},
-	{"Retry", false, func(ctx context.Context, c *coord.Client) error {
-		_, err := coord.Retry(ctx, c.Kit().Session(), exists("/"))
+	{"Session.Exists", false, func(ctx context.Context, c *coord.Client) error {
+		_, err := c.Kit().Session().Exists(ctx, "/")
 		return err
 	}},
-	{"Read", false, func(ctx context.Context, c *coord.Client) error {
-		_, err := coord.Read(ctx, c, exists("/"))
+	{"Client.Exists", false, func(ctx context.Context, c *coord.Client) error {
+		_, _, err := c.Exists(ctx, "/")
 		return err
 	}},
 	{"MakeDir", false, func(ctx context.Context, c *coord.Client) error { return c.Kit().Session().MakeDir(ctx, "/a/b") }},
@@ -88,7 +86,7 @@ var waits = []struct {
 		return s.Err()
 	}},
 	{"Release", false, func(ctx context.Context, c *coord.Client) error {
-		h := coord.NewHold(bg, c, "hold", "/a", func(k *coord.Keeper) error {
+		h := c.Kit().NewHold(bg, "hold", "/a", func(k *coord.Keeper) error {
 			<-c.Kit().Session().Done() // it will take long to be rid of it
 			return coord.ErrReleased
 		})
@@ -177,17 +175,14 @@ func TestContextEndsACallWhoseReplyIsLost(t *testing.T) {
 		for range 20 { // more than are let in at a time
 			ctx, cancel := context.WithTimeout(bg, 10*time.Millisecond)
 			w.Within(10*time.Millisecond+soon, "Call", func() {
-				if _, err := coord.Call(ctx, c.Kit().Session(), exists("/lost")); !errors.Is(err, context.DeadlineExceeded) {
+				if _, err := c.Kit().Session().Exists(ctx, "/lost"); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
 				}
 			})
 			cancel()
 		}
 		w.Within(10*time.Second, "the next call", func() {
-			_, err := coord.Retry(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
-				_, _, err := conn.Get("/")
-				return "", err
-			})
+			_, err := c.Kit().Session().Get(bg, "/")
 			must(t, err)
 		})
 	})
@@ -198,7 +193,7 @@ func TestGiveUp(t *testing.T) {
 	bubble(t, func(w *world) {
 		c := w.client(w.line(), coord.Options{})
 		try := func(name string, acquire, over bool, want error) {
-			h := coord.NewHold(bg, c, "hold", "/a", func(k *coord.Keeper) error {
+			h := c.Kit().NewHold(bg, "hold", "/a", func(k *coord.Keeper) error {
 				if acquire {
 					must(t, c.Kit().Session().Renew(bg, "/a"))
 					must(t, k.Acquired(c.Kit().Session(), "/a", 1))

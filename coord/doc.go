@@ -68,7 +68,7 @@
 //
 // # Making recipes
 //
-// A recipe is made with [NewHold], if it holds something, or with [NewStream], if it
+// A recipe is made with [Kit.NewHold], if it holds something, or with [NewStream], if it
 // follows something. Both run a function of the recipe on a goroutine that
 // [Client.Close] waits for. [Client.Kit] has what such functions need: a [Session], in
 // which they make their requests, and streams of their own.
@@ -83,5 +83,5 @@
 //
 // A recipe that has gained something calls [Keeper.Acquired], and when that ends,
 // [Keeper.End], before it removes its znodes: so the owner hears of it before anybody
-// else can hold the same. The example of NewHold is a recipe as a whole.
+// else can hold the same. The example of Kit.NewHold is a recipe as a whole.
 package coord

@@ -136,7 +136,7 @@ func translate(err error) error {
 // the outcome open: the request may have been carried out, and its reply lost.
 func Refused(err error) bool {
 	switch {
-	case err == nil, errors.Is(err, ErrUnknown), errors.As(err, new(givenUp)), errors.As(err, new(turnedAway)):
+	case err == nil, errors.Is(err, ErrUnknown), errors.As(err, new(ctxError)), errors.As(err, new(turnedAway)):
 		return false
 	case errors.As(err, new(*refusal)):
 		return true
@@ -144,30 +144,30 @@ func Refused(err error) bool {
 	return named(err) || err.Error() == unimplemented || err.Error() == quotaExceeded
 }
 
-// GivenUp returns the cause of the end of ctx as an error that is never [Refused],
-// though a cause can be anything, and be an answer of the ensemble to something
-// else. errors.Is and errors.As find the cause and what it wraps, but no refusal. It is for those who write recipes.
-func GivenUp(ctx context.Context) error {
+// ctxErr returns the cause of ctx's end, wrapped where necessary so that Refused does
+// not mistake it for an answer of the ensemble: errors.Is and errors.As find the cause
+// and what it wraps, but no refusal.
+func ctxErr(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if Refused(cause) {
-		return givenUp{cause}
+		return ctxError{cause}
 	}
 	return cause
 }
 
-// A givenUp is a cause that must not be mistaken for an answer.
-type givenUp struct{ cause error }
+// A ctxError is the cause of a ctx's end that must not be mistaken for an answer.
+type ctxError struct{ cause error }
 
-func (g givenUp) Error() string { return g.cause.Error() }
+func (e ctxError) Error() string { return e.cause.Error() }
 
 // Is is what errors.Is asks.
-func (g givenUp) Is(target error) bool {
+func (e ctxError) Is(target error) bool {
 	_, ours := target.(*refusal)
-	return !ours && !slices.Contains(answers, target) && errors.Is(g.cause, target)
+	return !ours && !slices.Contains(answers, target) && errors.Is(e.cause, target)
 }
 
 // As is what errors.As asks.
-func (g givenUp) As(target any) bool { return errors.As(g.cause, target) }
+func (e ctxError) As(target any) bool { return errors.As(e.cause, target) }
 
 // named reports whether err is one of answers.
 func named(err error) bool {

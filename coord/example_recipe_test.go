@@ -24,7 +24,7 @@ type Slots struct {
 
 // Acquire asks for a slot, and gives up when ctx ends before there is one.
 func (x Slots) Acquire(ctx context.Context) *coord.Hold {
-	return coord.NewHold(ctx, x.c, "acquire", x.dir, func(k *coord.Keeper) error {
+	return x.c.Kit().NewHold(ctx, "acquire", x.dir, func(k *coord.Keeper) error {
 		s, err := k.Await(ctx)
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (x Slots) rank(s *coord.Session, node string) (older int, token coord.Token
 }
 
 // A recipe of one's own, from requests of a session, a Hold and a stream.
-func ExampleNewHold() {
+func ExampleKit_NewHold() {
 	server, err := coordtest.Start()
 	if err != nil {
 		log.Fatal(err)

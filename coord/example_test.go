@@ -156,11 +156,12 @@ func ExampleClient_Watch() {
 
 // dial connects to the ensemble of the shop.
 func dial(ctx context.Context, servers []string, password string) (*coord.Client, error) {
+	shop := coord.Auth{Scheme: "digest", Credential: []byte("shop:" + password)}
 	return coord.Dial(ctx, servers, &coord.Options{
 		SessionTimeout: 6 * time.Second,
 		Chroot:         "/shop", // all paths are below it
-		ACL:            []coord.ACL{coord.DigestACL(coord.PermAll, "shop", password)},
-		Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("shop:" + password)}},
+		Auth:           []coord.Auth{shop},
+		ACL:            []coord.ACL{shop.ACL(coord.PermAll)},
 		// TLS:         &tls.Config{RootCAs: ourCA},
 	})
 }

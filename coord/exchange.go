@@ -129,7 +129,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 			return results, err
 		}
 	}
-	if err := CheckSize(requests...); err != nil {
+	if err := checkMulti(requests...); err != nil {
 		return results, err
 	}
 	var first string

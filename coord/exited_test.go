@@ -12,30 +12,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 )
 
-// A function that ends its goroutine, as FailNow of a test does, ends the call
-// with an error that leaves the outcome open, and is not called again by those
-// that repeat. It takes nothing with it: as many as there are slots and more leave
-// the session fit for use, and Close returns.
+// A function that ends its goroutine, as FailNow of a test does, is not called again
+// by those that repeat it, and takes nothing with it: as many as there are slots and
+// more leave the session fit for use, and Close returns.
 func TestFunctionThatDoesNotReturn(t *testing.T) {
-	for name, call := range map[string]func(*coord.Client, func(*zk.Conn) (bool, error)) error{
-		"Call": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
-			_, err := coord.Call(bg, c.Kit().Session(), f)
-			return err
+	for name, call := range map[string]func(*coord.Client, func() error){
+		"Session.Retry": func(c *coord.Client, f func() error) { _ = c.Kit().Session().Retry(bg, f) },
+		"Kit.Retry": func(c *coord.Client, f func() error) {
+			_ = c.Kit().Retry(bg, func(*coord.Session) error { return f() })
 		},
-		"Retry": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
-			_, err := coord.Retry(bg, c.Kit().Session(), f)
-			return err
-		},
-		"Read": func(c *coord.Client, f func(*zk.Conn) (bool, error)) error {
-			_, err := coord.Read(bg, c, f)
-			return err
-		},
+		"InDir": func(c *coord.Client, f func() error) { _ = c.Kit().Session().InDir(bg, "/", f) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(w *world) {
@@ -43,23 +33,26 @@ func TestFunctionThatDoesNotReturn(t *testing.T) {
 				for range 20 {
 					var called int
 					w.Within(soon, name, func() {
-						err := call(c, func(conn *zk.Conn) (bool, error) {
-							called++
-							if _, _, err := conn.Exists("/"); err != nil {
-								t.Error(err)
-							}
-							runtime.Goexit()
-							return true, nil
-						})
-						if err == nil || coord.Refused(err) || !strings.Contains(err.Error(), "ended its goroutine") {
-							t.Errorf("error %v", err)
-						}
+						done := make(chan struct{})
+						go func() {
+							defer close(done)
+							call(c, func() error {
+								called++
+								if _, err := c.Kit().Session().Exists(bg, "/"); err != nil {
+									t.Error(err)
+								}
+								runtime.Goexit()
+								return nil
+							})
+							t.Error("has returned")
+						}()
+						<-done
 					})
 					if called != 1 {
 						t.Errorf("called %d times", called)
 					}
 				}
-				_, err := coord.Call(bg, c.Kit().Session(), exists("/"))
+				_, err := c.Kit().Session().Exists(bg, "/")
 				must(t, err)
 				w.Within(soon, "Close", func() { must(t, c.Close()) })
 			})
@@ -67,7 +60,7 @@ func TestFunctionThatDoesNotReturn(t *testing.T) {
 	}
 }
 
-// The same of the other functions of a program that a client calls: the attempt to
+// A function of the program that a client calls may end its goroutine as well: the attempt to
 // dial has failed, the hold is over, and what is traced later is traced.
 func TestHooksThatDoNotReturn(t *testing.T) {
 	bubble(t, func(w *world) {
@@ -89,7 +82,7 @@ func TestHooksThatDoNotReturn(t *testing.T) {
 			},
 		})
 		must(t, err)
-		h := coord.NewHold(bg, c, "hold", "/a", func(*coord.Keeper) error { runtime.Goexit(); return nil })
+		h := c.Kit().NewHold(bg, "hold", "/a", func(*coord.Keeper) error { runtime.Goexit(); return nil })
 		w.Within(0, "hold", func() { <-h.Done() })
 		if err := h.Err(); err == nil || !strings.Contains(err.Error(), "ended its goroutine") {
 			t.Errorf("hold: %v", err)
@@ -101,23 +94,23 @@ func TestHooksThatDoNotReturn(t *testing.T) {
 	})
 }
 
-// A panic of a function given to Call ends the program, and is told as what it is.
-func TestPanicInCall(t *testing.T) {
+// A panic of a recipe's function ends the program, and is told as what it is.
+func TestPanicInRecipe(t *testing.T) {
 	const env = "COORD_TEST_PANIC"
 	if os.Getenv(env) != "" {
 		s, err := coordtest.Start()
 		must(t, err)
 		c, err := coord.Dial(bg, []string{s.Addr()}, nil)
 		must(t, err)
-		coord.Call(bg, c.Kit().Session(), func(*zk.Conn) (bool, error) { panic("at the disco") })
+		<-c.Kit().NewHold(bg, "hold", "/a", func(*coord.Keeper) error { panic("at the disco") }).Done()
 		return
 	}
 	ctx, cancel := context.WithTimeout(bg, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestPanicInCall$")
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestPanicInRecipe$")
 	cmd.Env = append(os.Environ(), env+"=1")
 	out, err := cmd.CombinedOutput()
-	if exit := new(exec.ExitError); !errors.As(err, &exit) || !strings.Contains(string(out), "panic: at the disco\n") {
+	if exit := new(exec.ExitError); !errors.As(err, &exit) || !strings.Contains(string(out), "panic: at the disco") {
 		t.Errorf("%v, output\n%s", err, out)
 	}
 }

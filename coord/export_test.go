@@ -1,5 +1,7 @@
 package coord
 
+import "context"
+
 // StandStill makes it look as if the program had stood still for the whole of
 // the session's lease, and no timer had fired yet.
 func (s *Session) StandStill() {
@@ -7,4 +9,9 @@ func (s *Session) StandStill() {
 	defer s.c.mu.Unlock()
 	s.lease.heard = s.lease.heard.add(-s.lease.timeout.lease())
 	s.lease.renewed = s.lease.renewed.add(-s.lease.timeout.lease())
+}
+
+// MakeDir makes sure that the full path is there, as InDir does.
+func (s *Session) MakeDir(ctx context.Context, path string) error {
+	return s.makeDir(ctx, path, Container)
 }

@@ -17,21 +17,20 @@ import (
 // ensemble's refusal, though the cause is one of something else, as an errgroup
 // gives it, and is found in it. Of what the ensemble does answer, it is said.
 func TestGivenUpIsNotRefused(t *testing.T) {
-	get := func(conn *zk.Conn) ([]byte, error) {
-		data, _, err := conn.Get("/none")
-		return data, err
-	}
 	calls := map[string]func(context.Context, *coord.Client) error{
-		"Call": func(ctx context.Context, c *coord.Client) error {
-			_, err := coord.Call(ctx, c.Kit().Session(), get)
+		"Session.Multi": func(ctx context.Context, c *coord.Client) error {
+			_, err := c.Kit().Session().Multi(ctx, coord.OpCheck("/none", -1))
 			return err
 		},
-		"Retry": func(ctx context.Context, c *coord.Client) error {
-			_, err := coord.Retry(ctx, c.Kit().Session(), get)
+		"Session.Delete": func(ctx context.Context, c *coord.Client) error {
+			return c.Kit().Session().Delete(ctx, "/none", -1)
+		},
+		"Client.Get": func(ctx context.Context, c *coord.Client) error {
+			_, _, err := c.Get(ctx, "/none")
 			return err
 		},
-		"Read": func(ctx context.Context, c *coord.Client) error {
-			_, err := coord.Read(ctx, c, get)
+		"Client.Set": func(ctx context.Context, c *coord.Client) error {
+			_, err := c.Set(ctx, "/none", nil, -1)
 			return err
 		},
 	}
@@ -105,9 +104,9 @@ func TestRetrySaysWhyItGivesUp(t *testing.T) {
 		cause := errors.New("enough")
 		parent, cancel := context.WithCancelCause(bg)
 		ctx := &ending{Context: parent, end: func() { cancel(cause) }}
-		_, err := coord.Retry(ctx, c.Kit().Session(), func(*zk.Conn) (struct{}, error) {
+		err := c.Kit().Session().Retry(ctx, func() error {
 			ctx.due = true
-			return struct{}{}, zk.ErrConnectionClosed
+			return zk.ErrConnectionClosed
 		})
 		if !errors.Is(err, cause) {
 			t.Errorf("%v is not %v", err, cause)

@@ -19,7 +19,7 @@ import (
 // take is a recipe as its author writes one: it creates an ephemeral znode and
 // holds it until it is released or lost; gone has it end with ErrDeleted.
 func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
-	return coord.NewHold(bg, c, "take", path, func(k *coord.Keeper) error {
+	return c.Kit().NewHold(bg, "take", path, func(k *coord.Keeper) error {
 		s, err := k.Await(bg)
 		if err != nil {
 			return err

@@ -14,10 +14,10 @@ type Keeper struct{ h *Hold }
 // The ctx is that of the operation. Its values go to the functions of a [Trace] and
 // to log handlers; its end is for run to heed, with [Keeper.GiveUp].
 //
-// If c is closed, the Hold is over at once, with [ErrClosed].
-func NewHold(ctx context.Context, c *Client, op, path string, run func(*Keeper) error) *Hold {
+// If the client is closed, the Hold is over at once, with [ErrClosed].
+func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) error) *Hold {
 	h := &Hold{
-		c:        c,
+		c:        k.c,
 		op:       op,
 		path:     path,
 		ctx:      ctx,
@@ -27,7 +27,7 @@ func NewHold(ctx context.Context, c *Client, op, path string, run func(*Keeper) 
 		release:  make(chan struct{}),
 	}
 	h.work, h.stop = context.WithCancelCause(context.Background())
-	ok := c.goHold(h, func() {
+	ok := k.c.goHold(h, func() {
 		cause := errExited
 		defer func() { h.finish(cause) }() // run may not return
 		cause = run(&Keeper{h})

@@ -11,7 +11,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A Kit is what recipes are made with, beside [NewHold] and [NewStream]. A program
+// A Kit is what recipes are made with, beside [Kit.NewHold] and [NewStream]. A program
 // that only uses recipes has no need of it.
 type Kit struct{ c *Client }
 
@@ -128,5 +128,5 @@ func (k *Kit) CheckSize(ops ...Op) error {
 			return err
 		}
 	}
-	return CheckSize(requests...)
+	return checkMulti(requests...)
 }

@@ -103,7 +103,7 @@ func TestNewStream(t *testing.T) {
 // share.
 func TestKit(t *testing.T) {
 	bubble(t, func(w *world) {
-		acl, want := coord.DigestACL(coord.PermRead, "user", "secret"), coord.ACL{Perms: 1, Scheme: "digest", ID: "user:5w9W4eL3797Y4Wq8AcKUPPk8ha4="}
+		acl, want := coord.Auth{Scheme: "digest", Credential: []byte("user:secret")}.ACL(coord.PermRead), coord.ACL{Perms: 1, Scheme: "digest", ID: "user:5w9W4eL3797Y4Wq8AcKUPPk8ha4="}
 		if acl != want {
 			t.Errorf("digest is %v, want %v", acl, want)
 		}

@@ -162,7 +162,7 @@ func TestUntilMovesOn(t *testing.T) {
 		l := w.line()
 		g := keepLedger(l)
 		c := w.client(l, coord.Options{SessionTimeout: timeout})
-		h := coord.NewHold(bg, c, "hold", "/h", func(k *coord.Keeper) error {
+		h := c.Kit().NewHold(bg, "hold", "/h", func(k *coord.Keeper) error {
 			time.Sleep(time.Second)
 			must(t, c.Kit().Session().Renew(bg, "/h"))
 			must(t, k.Acquired(c.Kit().Session(), "/h", 1))
@@ -202,7 +202,7 @@ func TestBlipsCostNothing(t *testing.T) {
 			bubble(t, func(w *world) {
 				l := w.line()
 				c := w.client(l, coord.Options{SessionTimeout: timeout})
-				create(t, c, "/mine", "", zk.FlagEphemeral)
+				create(t, c, "/mine", "", coord.Ephemeral)
 				expired, id := c.Expired(), c.Kit().Session().ID()
 				for _, dir := range []coordtest.Direction{coordtest.Both, coordtest.ToServer, coordtest.ToClient} {
 					time.Sleep(timeout * time.Duration(i) / (40 * 6))
@@ -240,7 +240,7 @@ func TestSilentServerIsLeftForAnother(t *testing.T) {
 					c, err := coord.Dial(bg, []string{"one", "two"}, &coord.Options{Dial: two.dial, SessionTimeout: timeout})
 					must(t, err)
 					defer c.Close()
-					create(t, c, "/mine", "0", zk.FlagEphemeral)
+					create(t, c, "/mine", "0", coord.Ephemeral)
 					expired, id := c.Expired(), c.Kit().Session().ID()
 					s := c.Watch(bg, "/mine", event.Data)
 					time.Sleep(timeout + timeout*time.Duration(i)/(6*20))

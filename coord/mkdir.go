@@ -11,14 +11,6 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// MakeDir makes sure that the full path is there, as a container where the
-// server has them: a znode that it removes some time after its last child. What
-// is missing above is made in the same way. It is for those who write recipes,
-// who must be prepared for path to be removed again before they use it.
-func (s *Session) MakeDir(ctx context.Context, path string) error {
-	return s.makeDir(ctx, path, Container)
-}
-
 // CreateAll makes sure that there is a znode at path. It creates what is missing of
 // it and above it, the chroot as well, persistent and with null data. So it stays when
 // it has no children any more, and can be given data of its own.
@@ -29,9 +21,11 @@ func (s *Session) CreateAll(ctx context.Context, path string) error {
 	return s.makeDir(ctx, s.c.FullPath(path), Persistent)
 }
 
-// makeDir makes sure that the full path is there.
+// makeDir makes sure that the full path is there, and what is missing above it. In the
+// mode Container, where the server has those, it may be removed again before it is
+// used.
 func (s *Session) makeDir(ctx context.Context, path string, mode Mode) error {
-	err := CheckSize(&zk.CreateRequest{Path: path, Acl: s.c.acl})
+	err := checkMulti(&zk.CreateRequest{Path: path, Acl: s.c.acl})
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A Mode says how a znode lives. The flags can be combined: Ephemeral|Sequential,
-// and Sequential with a [TTL].
+// A Mode says how a znode lives. Two of the flags can be combined, as in
+// Ephemeral|Sequential.
 type Mode int64
 
 const (
@@ -22,11 +22,11 @@ const (
 	Container                   // until some time after its last child is deleted
 )
 
-// TTL is the Mode of a znode that the ensemble deletes when for the time d, which
-// is rounded up to milliseconds, its data have not been set and it has had no
-// children. Servers refuse it unless their configuration enables it, with
-// [ErrUnimplemented].
-func TTL(d time.Duration) Mode {
+// TTL returns m, which is Persistent or Sequential, for a znode that the ensemble
+// deletes when for the time d its data have not been set and it has had no children.
+// The time is rounded up to milliseconds. Servers refuse such a znode, with
+// [ErrUnimplemented], unless their configuration enables it.
+func (m Mode) TTL(d time.Duration) Mode {
 	ms := d / time.Millisecond
 	if d%time.Millisecond > 0 {
 		ms++
@@ -34,7 +34,7 @@ func TTL(d time.Duration) Mode {
 	if d <= 0 || ms > maxTTL {
 		return badTTL
 	}
-	return Mode(ms) << ttlShift
+	return m&(1<<ttlShift-1) | Mode(ms)<<ttlShift
 }
 
 const (

@@ -140,7 +140,7 @@ func (o *Options) withDefaults() (*Options, error) {
 			return nil, fmt.Errorf("invalid ACL: permissions %#x for scheme %q", a.Perms, a.Scheme)
 		}
 	}
-	if err := CheckSize(&zk.CreateRequest{Path: s.Chroot, Acl: zkACL(s.ACL)}); err != nil {
+	if err := checkMulti(&zk.CreateRequest{Path: s.Chroot, Acl: zkACL(s.ACL)}); err != nil {
 		return nil, fmt.Errorf("an ACL of %d entries, which leaves no room in a request for anything: %w", len(s.ACL), err)
 	}
 	for _, a := range s.Auth {

@@ -161,7 +161,7 @@ func TestPlainRefusals(t *testing.T) {
 			{"create", "/a", func() error { return create("/a", nil, 0) }, coord.ErrNodeExists},
 			{"create", "/none/a", func() error { return create("/none/a", nil, 0) }, coord.ErrNoNode},
 			{"create", "/", func() error { return create("/", nil, 0) }, coord.ErrNodeExists},
-			{"create", "/c", func() error { return create("/c", nil, coord.TTL(time.Second)) }, coord.ErrUnimplemented},
+			{"create", "/c", func() error { return create("/c", nil, coord.Persistent.TTL(time.Second)) }, coord.ErrUnimplemented},
 			{"set", "/a", func() error { return set("/a", nil, 9) }, coord.ErrBadVersion},
 			{"set", "/none", func() error { return set("/none", nil, -1) }, coord.ErrNoNode},
 			{"delete", "/a", func() error { return c.Delete(bg, "/a", -1) }, coord.ErrNotEmpty},
@@ -174,7 +174,7 @@ func TestPlainRefusals(t *testing.T) {
 			{"sync", "/a//b", func() error { return c.Sync(bg, "/a//b") }, coord.ErrInvalidPath},
 			{"create", "/a/", func() error { return create("/a/", nil, 0) }, coord.ErrInvalidPath},
 			{"create", "//", func() error { return create("//", nil, coord.Sequential) }, coord.ErrInvalidPath},
-			{"create", "/c", func() error { return create("/c", nil, coord.Ephemeral|coord.TTL(time.Second)) }, zk.ErrInvalidFlags},
+			{"create", "/c", func() error { return create("/c", nil, coord.Ephemeral.TTL(time.Second)) }, zk.ErrInvalidFlags},
 			{"create", "/c", func() error { return create("/c", big, 0) }, coord.ErrTooLarge},
 			{"set", "/..", func() error { return set("/..", nil, 0) }, coord.ErrInvalidPath},
 			{"set", "/a", func() error { return set("/a", big, 0) }, coord.ErrTooLarge},
@@ -407,7 +407,7 @@ func TestGuardedWrite(t *testing.T) {
 		}
 		// A guard is of the hold's own path, whatever the chroot of the client that
 		// uses it; and before anything is held it lets nothing pass.
-		h = coord.NewHold(bg, c, "hold", "/none", func(k *coord.Keeper) error { <-k.Released(); return coord.ErrReleased })
+		h = c.Kit().NewHold(bg, "hold", "/none", func(k *coord.Keeper) error { <-k.Released(); return coord.ErrReleased })
 		if _, err := dial(coord.Options{}).Txn(bg, h.Guard()); !errors.Is(err, coord.ErrNotHeld) {
 			t.Errorf("not acquired: %v", err)
 		}

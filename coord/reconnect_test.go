@@ -101,7 +101,7 @@ func TestNoEventIsLostInReconnects(t *testing.T) {
 			}
 			var wg sync.WaitGroup
 			for range 20 { // they go out as soon as there is a connection
-				wg.Go(func() { coord.Call(bg, c.Kit().Session(), exists("/")) })
+				wg.Go(func() { c.Exists(bg, "/") })
 				wg.Go(func() { c.Conn().Exists("/") })
 			}
 			heal()
@@ -133,7 +133,7 @@ func TestNoEventIsLostInReconnectsOnServer(t *testing.T) {
 		l.Reset()
 		var wg sync.WaitGroup
 		for range 5 {
-			wg.Go(func() { coord.Call(bg, c.Kit().Session(), exists("/")) })
+			wg.Go(func() { c.Exists(bg, "/") })
 			wg.Go(func() { c.Conn().Exists("/") })
 		}
 		last := strconv.Itoa(i)

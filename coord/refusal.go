@@ -132,8 +132,8 @@ func (c *Client) because(cause error) error {
 	return cause
 }
 
-// givenUp returns the same of the end of ctx. As with GivenUp, it is no answer.
-func (c *Client) givenUp(ctx context.Context) error { return c.because(GivenUp(ctx)) }
+// givenUp returns the same of the cause of ctx's end, which is no answer.
+func (c *Client) givenUp(ctx context.Context) error { return c.because(ctxErr(ctx)) }
 
 // A turnedAway is the cause for which a wait has ended while servers turned the
 // client away. What they have said is no answer to what was to be asked.

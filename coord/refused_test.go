@@ -203,14 +203,14 @@ func TestServerThatHangsUpAgainAndAgain(t *testing.T) {
 				b.dials.Store(0)
 				end := time.Now().Add(span)
 				for time.Now().Before(end) {
-					_, _ = coord.Call(bg, c.Kit().Session(), exists("/"))
+					_, _ = c.Kit().Session().Multi(bg, coord.OpCheck("/", -1))
 				}
 				if n := b.dials.Load(); n > stormless+int32(span/time.Second) {
 					t.Errorf("T=%v: %d connections in %v", timeout, n, span)
 				}
 			}
 			b.moody.Store(false)
-			_, err = coord.Read(bg, c, exists("/"))
+			_, _, err = c.Exists(bg, "/")
 			must(t, err)
 		})
 	}
@@ -228,8 +228,8 @@ func TestReasonOfAWait(t *testing.T) {
 		heal := l.Cut()
 		w.Await(c, coord.Suspended)
 		ctx, cancel := context.WithTimeout(bg, time.Second)
-		if _, err := coord.Call(ctx, c.Kit().Session(), exists("/")); err != context.DeadlineExceeded {
-			t.Errorf("Call = %#v, want ctx's cause itself", err)
+		if _, err := c.Kit().Session().Exists(ctx, "/"); err != context.DeadlineExceeded {
+			t.Errorf("Exists = %#v, want ctx's cause itself", err)
 		}
 		cancel()
 		b.demands.Store(true)
@@ -240,8 +240,8 @@ func TestReasonOfAWait(t *testing.T) {
 		ctx, cancel = context.WithTimeout(bg, time.Second)
 		defer cancel()
 		h := lock.New(c, "/lock").Acquire(ctx)
-		_, called := coord.Call(ctx, c.Kit().Session(), exists("/"))
-		for what, err := range map[string]error{"Acquire": h.Wait(), "Call": called} {
+		_, asked := c.Kit().Session().Exists(ctx, "/")
+		for what, err := range map[string]error{"Acquire": h.Wait(), "Exists": asked} {
 			if !errors.Is(err, zk.ErrAuthFailed) || !errors.Is(err, context.DeadlineExceeded) || coord.Refused(err) {
 				t.Errorf("%s = %v; refused %v", what, err, coord.Refused(err))
 			}
@@ -267,7 +267,7 @@ func TestDialWhereTheRootIsClosed(t *testing.T) {
 			}}, err
 		}})
 		must(t, err)
-		_, err = coord.Call(bg, c.Kit().Session(), exists("/"))
+		_, err = c.Kit().Session().Exists(bg, "/")
 		if !errors.Is(err, zk.ErrNoAuth) {
 			t.Errorf("exists: %v", err)
 		}

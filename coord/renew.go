@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -38,7 +39,7 @@ func (s *Session) Renew(ctx context.Context, path string) error {
 		})
 		switch {
 		case ctx.Err() != nil:
-			return GivenUp(ctx)
+			return s.c.givenUp(ctx)
 		case s.Err() != nil:
 			return s.Err()
 		case err != nil && !s.Renewed(): // the word of one server, or one that came too late
@@ -185,5 +186,19 @@ func (s *Session) lookUp() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // it is about to
+	}
+}
+
+// pause waits for about d, jittered.
+func (s *Session) pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d/2 + rand.N(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return s.c.givenUp(ctx)
+	case <-s.Done():
+		return s.Err()
 	}
 }

@@ -20,12 +20,13 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/jute"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // seek is a recipe that asks the server for nothing but a renewal: it is held when
 // granted is closed and the lease fresh, until it is released.
 func seek(c *coord.Client, granted <-chan struct{}) *coord.Hold {
-	return coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error {
+	return c.Kit().NewHold(bg, "seek", "/sought", func(k *coord.Keeper) error {
 		s := c.Kit().Session()
 		select {
 		case <-granted:
@@ -356,7 +357,7 @@ func TestNoGrantWithoutRenewal(t *testing.T) {
 		c := w.client(w.line(), coord.Options{SessionTimeout: timeout})
 		s := c.Kit().Session()
 		time.Sleep(10*timeout + time.Millisecond)
-		h := coord.NewHold(bg, c, "seek", "/sought", func(k *coord.Keeper) error { return k.Acquired(s, "/sought", 1) })
+		h := c.Kit().NewHold(bg, "seek", "/sought", func(k *coord.Keeper) error { return k.Acquired(s, "/sought", 1) })
 		if err := h.Wait(); !errors.Is(err, coord.ErrExpired) {
 			t.Errorf("Wait = %v, want ErrExpired", err)
 		}
@@ -375,13 +376,13 @@ func TestLongPaths(t *testing.T) {
 		c := w.client(l, coord.Options{})
 		r := harness.RecordLink(l)
 		good := "/" + strings.Repeat("ü", 8191) + "x"
-		if err := coord.CheckPath(good); len(good) != 16<<10 || err != nil {
-			t.Errorf("CheckPath of %d bytes = %v", len(good), err)
+		if err := zkpath.Check(good); len(good) != 16<<10 || err != nil {
+			t.Errorf("Check of %d bytes = %v", len(good), err)
 		}
 		for _, bad := range []string{good + "x", "/" + strings.Repeat("a/", 1<<20) + "a"} {
-			err := coord.CheckPath(bad)
+			err := zkpath.Check(bad)
 			if !errors.Is(err, coord.ErrInvalidPath) || len(err.Error()) > 1000 {
-				t.Errorf("CheckPath of %d bytes = %.1000v", len(bad), err)
+				t.Errorf("Check of %d bytes = %.1000v", len(bad), err)
 			}
 			for _, s := range []*event.Stream[event.Snapshot]{c.Watch(bg, bad, event.Data), c.Kit().WatchUntilDeleted(bg, bad)} {
 				if !errors.Is(s.Err(), coord.ErrInvalidPath) {
@@ -429,7 +430,7 @@ func TestSessionWords(t *testing.T) {
 					if sync {
 						time.Sleep(s.Timeout() / 5) // none but the next sync
 					} else {
-						_, err := coord.Call(bg, s, exists("/"))
+						_, err := s.Multi(bg, coord.OpDelete("/none", -1))
 						if code == moved && !errors.Is(err, zk.ErrSessionMoved) || code == expired && !errors.Is(err, coord.ErrExpired) {
 							t.Errorf("error %v", err)
 						}

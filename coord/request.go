@@ -146,7 +146,7 @@ func (s *Session) InDir(ctx context.Context, dir string, f func() error) error {
 		if err := f(); !errors.Is(err, ErrNoNode) || !Refused(err) {
 			return err
 		}
-		if err := s.MakeDir(ctx, s.c.FullPath(dir)); err != nil {
+		if err := s.makeDir(ctx, s.c.FullPath(dir), Container); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func TestSessionRefusals(t *testing.T) {
 			{"create below none", create("/none/a", 0), []error{coord.ErrNoNode, zk.ErrNoNode}, true},
 			{"create below ephemeral", create("/open/a/b", 0), []error{coord.ErrNoChildrenForEphemerals, zk.ErrNoChildrenForEphemerals}, true},
 			{"create with a bad list", create("/b", 0, coord.ACL{Perms: 1, Scheme: "auth"}), []error{coord.ErrInvalidACL, zk.ErrInvalidACL}, true},
-			{"create with a TTL", create("/b", coord.TTL(time.Second)), []error{coord.ErrUnimplemented}, true},
+			{"create with a TTL", create("/b", coord.Persistent.TTL(time.Second)), []error{coord.ErrUnimplemented}, true},
 			{"set another version", set("/open", nil, 7), []error{coord.ErrBadVersion, zk.ErrBadVersion}, true},
 			{"set none", set("/none", nil, -1), []error{coord.ErrNoNode, zk.ErrNoNode}, true},
 			{"delete with children", s.Delete(bg, "/open", -1), []error{coord.ErrNotEmpty, zk.ErrNotEmpty}, true},
@@ -128,8 +128,8 @@ func TestSessionRefusals(t *testing.T) {
 			{"delete no path", s.Delete(bg, "//", -1), []error{coord.ErrInvalidPath}, false},
 			{"sync no path", s.Sync(bg, "/."), []error{coord.ErrInvalidPath}, false},
 			{"create in no mode", create("/b", coord.Container|coord.Ephemeral), []error{zk.ErrInvalidFlags}, false},
-			{"create with no TTL", create("/b", coord.TTL(0)), []error{zk.ErrInvalidFlags}, false},
-			{"create with too long a TTL", create("/b", coord.TTL(1<<63-1)), []error{zk.ErrInvalidFlags}, false},
+			{"create with no TTL", create("/b", coord.Persistent.TTL(0)), []error{zk.ErrInvalidFlags}, false},
+			{"create with too long a TTL", create("/b", coord.Persistent.TTL(1<<63-1)), []error{zk.ErrInvalidFlags}, false},
 			{"create a number that might be two", create("/b", coord.Sequential), []error{zk.ErrInvalidFlags}, false},
 		} {
 			for _, want := range tt.want {
@@ -254,7 +254,7 @@ func TestMulti(t *testing.T) {
 				{coord.OpDelete("", 0), coord.ErrInvalidPath},
 				{coord.OpCheck("//", 0), coord.ErrInvalidPath},
 				{coord.OpCreate("/q/c", nil, coord.Container), zk.ErrInvalidFlags},
-				{coord.OpCreate("/q/c", nil, coord.TTL(time.Hour)), zk.ErrInvalidFlags},
+				{coord.OpCreate("/q/c", nil, coord.Persistent.TTL(time.Hour)), zk.ErrInvalidFlags},
 				{coord.OpCreate("/q/c", nil, 128), zk.ErrInvalidFlags},
 				{coord.Op{}, zk.ErrBadArguments},
 			} {
@@ -474,8 +474,8 @@ func TestInDir(t *testing.T) {
 func TestModeAndOpString(t *testing.T) {
 	for mode, want := range map[coord.Mode]string{
 		coord.Persistent: "persistent", coord.Ephemeral | coord.Sequential: "ephemeral|sequential", coord.Container: "container",
-		coord.TTL(1500 * time.Microsecond): "TTL(2ms)", coord.TTL(time.Minute) | coord.Sequential: "TTL(1m0s)|sequential",
-		coord.TTL(-1): "invalid TTL", coord.TTL(-1) | coord.Sequential: "invalid TTL", 64: "0x40",
+		coord.Persistent.TTL(1500 * time.Microsecond): "TTL(2ms)", coord.Sequential.TTL(time.Minute): "TTL(1m0s)|sequential",
+		coord.Persistent.TTL(-1): "invalid TTL", coord.Sequential.TTL(-1): "invalid TTL", 64: "0x40",
 	} {
 		if got := mode.String(); got != want {
 			t.Errorf("%#x is %q, want %q", int64(mode), got, want)

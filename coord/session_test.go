@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/harness"
@@ -61,7 +59,7 @@ func TestNewSessionAfterExpiry(t *testing.T) {
 				first, expired := c.Kit().Session(), c.Expired()
 				end(w, l, c)
 				<-expired
-				must(t, within(w, func() error { _, err := coord.Read(bg, c, exists("/")); return err }))
+				must(t, within(w, func() error { _, _, err := c.Exists(bg, "/"); return err }))
 				second := c.Kit().Session()
 				if second == first || second.ID() == first.ID() || isClosed(c.Expired()) || isClosed(second.Done()) || !isClosed(first.Done()) {
 					t.Errorf("sessions %x, then %x", first.ID(), second.ID())
@@ -69,7 +67,7 @@ func TestNewSessionAfterExpiry(t *testing.T) {
 				if !errors.Is(first.Err(), coord.ErrExpired) || second.Err() != nil {
 					t.Errorf("errors %v, then %v", first.Err(), second.Err())
 				}
-				if _, err := coord.Call(bg, first, exists("/")); !errors.Is(err, coord.ErrExpired) {
+				if _, err := first.Exists(bg, "/"); !errors.Is(err, coord.ErrExpired) {
 					t.Errorf("call in the old session: %v", err)
 				}
 				synctest.Wait()
@@ -112,7 +110,7 @@ func TestThousandFlaps(t *testing.T) {
 				l.Reset()
 			}
 			if i%2 == 0 { // else the next blow falls amid the reconnect
-				if _, err := coord.Read(bg, c, exists("/")); err != nil {
+				if _, _, err := c.Exists(bg, "/"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -188,9 +186,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 				for i := range 70 {
 					wg.Go(func() {
 						time.Sleep(time.Duration(i%7) * 500 * time.Millisecond)
-						_, err := coord.Call(bg, s, func(conn *zk.Conn) (string, error) {
-							return conn.Create(fmt.Sprintf("/e%d", i), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-						})
+						_, err := s.Multi(bg, coord.OpCreate(fmt.Sprintf("/e%d", i), nil, coord.Ephemeral))
 						// What was in flight when the connection broke may have been done,
 						// in its own session; the rest ends with that.
 						if !errors.Is(err, coord.ErrExpired) && !cond.up {

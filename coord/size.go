@@ -13,10 +13,10 @@ const maxRequest = 1<<20 - 1
 // maxAuth is the most bytes that a scheme and its credential may have together.
 const maxAuth = maxRequest - (4 + 4 + 4 + 4 + 4)
 
-// CheckSize reports why a transaction of all these requests is more than a server
+// checkMulti reports why a transaction of all these requests is more than a server
 // takes. The server would hang up without a word, on all else that the client has
 // under way, and the client would send it again. The error is [Refused].
-func CheckSize(requests ...any) error {
+func checkMulti(requests ...any) error {
 	size := 4 + 4 + opHeader // xid, kind, and the header that ends the ops
 	for _, r := range requests {
 		path, data, acl, rest := measure(r)

@@ -105,8 +105,8 @@ func TestJustEnoughRoom(t *testing.T) {
 			})
 			return err
 		}
-		must(t, modify(coord.MaxData-10<<10))
-		must(t, modify(coord.MaxData))
+		must(t, modify(maxData-10<<10))
+		must(t, modify(maxData))
 		for n := limit - 40; ; n -= 20 {
 			m := &meter{dial: w.line().Dial}
 			c := dialled(w, m, []string{"server"}, aclOf(n))

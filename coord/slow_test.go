@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
@@ -122,7 +120,7 @@ func TestLargeAnswerOfARealServer(t *testing.T) {
 	must(t, err)
 	defer writer.Close()
 	path := fmt.Sprintf("/slow-%d", time.Now().UnixNano())
-	create(t, writer, path, string(make([]byte, 900<<10)), zk.FlagEphemeral)
+	create(t, writer, path, string(make([]byte, 900<<10)), coord.Ephemeral)
 	var suspended atomic.Int32
 	c, err := coord.Dial(bg, e.Servers(), &coord.Options{
 		SessionTimeout: 4 * time.Second,

@@ -76,7 +76,7 @@ func TestTLS(t *testing.T) {
 	c, err := coord.Dial(ctx, []string{addr}, &coord.Options{TLS: &tls.Config{RootCAs: pool}})
 	must(t, err)
 	must(t, c.Kit().Session().MakeDir(ctx, "/a/b"))
-	if ok, err := coord.Read(ctx, c, exists("/a/b")); !ok || err != nil {
+	if _, ok, err := c.Exists(ctx, "/a/b"); !ok || err != nil {
 		t.Errorf("exists: %v, %v", ok, err)
 	}
 	must(t, c.Close())

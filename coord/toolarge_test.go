@@ -22,6 +22,9 @@ import (
 // that stands before it.
 const limit = 1<<20 - 1
 
+// maxData is the most bytes that recipes let a znode have.
+const maxData = 992 << 10
+
 // aclOf returns an access list that lets everybody in and takes n bytes of a
 // request.
 func aclOf(n int) []coord.ACL {
@@ -93,17 +96,17 @@ var tooLarge = []struct {
 	run      func(ctx context.Context, c *coord.Client, path string) error
 }{
 	{"members, Join", "join", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
-		h := members.New(c, path[:strings.LastIndexByte(path, '/')]).Join(ctx, members.Member{ID: "x", Data: make([]byte, coord.MaxData)})
+		h := members.New(c, path[:strings.LastIndexByte(path, '/')]).Join(ctx, members.Member{ID: "x", Data: make([]byte, maxData)})
 		return ended(ctx, h.Done(), h.Err)
 	}},
 	{"members, Keep", "keep", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
-		m := members.New(c, path[:strings.LastIndexByte(path, '/')]).Keep(ctx, members.Member{ID: "x", Data: make([]byte, coord.MaxData)})
+		m := members.New(c, path[:strings.LastIndexByte(path, '/')]).Keep(ctx, members.Member{ID: "x", Data: make([]byte, maxData)})
 		return ended(ctx, m.Done(), m.Err)
 	}},
 	{"members, Update", "update", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
 		m := members.New(c, path[:strings.LastIndexByte(path, '/')]).Keep(ctx, members.Member{ID: "x"})
 		<-m.Joined()
-		refused := m.Update(ctx, make([]byte, coord.MaxData))
+		refused := m.Update(ctx, make([]byte, maxData))
 		if err := errors.Join(m.Update(ctx, []byte("small")), m.Leave(bg)); err != nil {
 			return fmt.Errorf("is no member any more: %w", err)
 		}
@@ -131,12 +134,12 @@ var tooLarge = []struct {
 	}},
 	{"config, Modify", "modify", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
 		_, err := config.New(c, path, config.Text()).Modify(ctx, func(string) (string, error) {
-			return strings.Repeat("x", coord.MaxData), nil
+			return strings.Repeat("x", maxData), nil
 		})
 		return err
 	}},
 	{"config, Publish", "publish", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
-		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": strings.Repeat("x", coord.MaxData)})
+		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": strings.Repeat("x", maxData)})
 	}},
 	{"config, Publish of two", "publish", limit / 2, func(ctx context.Context, c *coord.Client, path string) error {
 		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": "", "l": ""})

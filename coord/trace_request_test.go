@@ -67,7 +67,7 @@ func TestTraceOfRequests(t *testing.T) {
 		_, err = s.Multi(of("multi"), coord.OpCheck("/a/b", -1), coord.OpSet("/a/b", nil, -1))
 		must(t, err)
 		<-c.Watch(bg, "/a/b", event.Data).Updates()
-		h := coord.NewHold(bg, c, "hold", "/a/b", func(k *coord.Keeper) error {
+		h := c.Kit().NewHold(bg, "hold", "/a/b", func(k *coord.Keeper) error {
 			must(t, k.Acquired(s, "", 1))
 			<-k.Released()
 			return nil

@@ -5,8 +5,6 @@ import (
 	"net"
 	"testing"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/harness"
@@ -57,8 +55,10 @@ func TestTransactRefused(t *testing.T) {
 			}
 			return coordtest.Pass
 		})
-		_, err = coord.Retry(bg, c.Kit().Session(), func(conn *zk.Conn) ([]zk.MultiResponse, error) {
-			return coord.Transact(conn, &zk.CheckVersionRequest{Path: "/none", Version: -1}, &zk.DeleteRequest{Path: "/none", Version: -1})
+		s := c.Kit().Session()
+		err = s.Retry(bg, func() error {
+			_, err := s.Multi(bg, coord.OpCheck("/none", -1), coord.OpDelete("/none", -1))
+			return err
 		})
 		if !coord.Refused(err) || tries != 1 {
 			t.Errorf("after %d tries: %v, which is no refusal", tries, err)

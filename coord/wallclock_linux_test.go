@@ -29,7 +29,7 @@ func TestStepOfTheWallClock(t *testing.T) {
 	}
 	defer c.Close()
 	for _, by := range []time.Duration{3 * time.Second, -3 * time.Second, time.Hour} {
-		h := coord.NewHold(bg, c, "hold", "/h", func(k *coord.Keeper) error {
+		h := c.Kit().NewHold(bg, "hold", "/h", func(k *coord.Keeper) error {
 			s, err := c.Kit().Await(k.Context())
 			if err == nil {
 				err = s.Renew(k.Context(), "/h")

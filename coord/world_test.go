@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -71,36 +70,26 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// create makes a node through the client's own connection. It may be broken: what
-// is asked again may then be there from the first time.
-func create(tb testing.TB, c *coord.Client, path, data string, flags int32) {
+// create makes a znode. The connection may be broken: what is asked again may then be
+// there from the first time.
+func create(tb testing.TB, c *coord.Client, path, data string, mode coord.Mode) {
 	tb.Helper()
-	again := false
-	_, err := coord.Retry(bg, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
-		name, err := conn.Create(path, []byte(data), flags, zk.WorldACL(zk.PermAll))
-		if again && errors.Is(err, zk.ErrNodeExists) {
-			err = nil
+	for again := false; ; again = true {
+		_, err := c.Create(bg, path, []byte(data), mode)
+		if err == nil || again && errors.Is(err, coord.ErrNodeExists) {
+			return
 		}
-		again = true
-		return name, err
-	})
-	must(tb, err)
+		if !errors.Is(err, coord.ErrUnknown) {
+			tb.Fatal(err)
+		}
+	}
 }
 
-// set changes a node through the client's own connection, which may be broken.
+// set changes a znode. The connection may be broken.
 func set(tb testing.TB, c *coord.Client, path, data string) {
 	tb.Helper()
-	_, err := coord.Retry(bg, c.Kit().Session(), func(conn *zk.Conn) (*zk.Stat, error) {
-		return conn.Set(path, []byte(data), -1)
-	})
+	_, err := c.Kit().Session().Set(bg, path, []byte(data), -1)
 	must(tb, err)
-}
-
-func exists(path string) func(*zk.Conn) (bool, error) {
-	return func(conn *zk.Conn) (bool, error) {
-		ok, _, err := conn.Exists(path)
-		return ok, err
-	}
 }
 
 // withoutContainers makes conn one to a server that can make no containers, and

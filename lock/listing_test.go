@@ -151,7 +151,7 @@ var listings = []scenario{
 		a := w.Dial(nil, &coord.Options{
 			SessionTimeout: T,
 			Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
-			ACL:            []coord.ACL{coord.DigestACL(coord.PermAll, "user", "secret")},
+			ACL:            []coord.ACL{coord.Auth{Scheme: "digest", Credential: []byte("user:secret")}.ACL(coord.PermAll)},
 		})
 		ha := w.labelled(a, "hidden", 1)
 		w.Grant(ha)
@@ -184,7 +184,7 @@ var listings = []scenario{
 		a := w.Dial(nil, &coord.Options{
 			SessionTimeout: T,
 			Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
-			ACL:            []coord.ACL{coord.DigestACL(coord.PermAll, "user", "secret")},
+			ACL:            []coord.ACL{coord.Auth{Scheme: "digest", Credential: []byte("user:secret")}.ACL(coord.PermAll)},
 		})
 		ha := w.Held(a)
 		hb := w.Behind(b, 2)

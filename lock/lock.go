@@ -71,7 +71,7 @@ func (m *Mutex) Acquire(ctx context.Context) *coord.Hold {
 
 // nested returns the Hold of an Acquire that would wait for its caller.
 func nested(ctx context.Context, c *coord.Client, path string) *coord.Hold {
-	return coord.NewHold(ctx, c, "acquire", path, func(*coord.Keeper) error { return ErrNested })
+	return c.Kit().NewHold(ctx, "acquire", path, func(*coord.Keeper) error { return ErrNested })
 }
 
 // TryAcquire is like [Mutex.Acquire], but ends with [coord.ErrLocked] if anyone

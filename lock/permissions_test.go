@@ -37,7 +37,7 @@ var permissions = []scenario{
 		a := w.Dial(nil, &coord.Options{
 			SessionTimeout: T,
 			Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
-			ACL:            []coord.ACL{coord.DigestACL(coord.PermAll, "user", "secret")},
+			ACL:            []coord.ACL{coord.Auth{Scheme: "digest", Credential: []byte("user:secret")}.ACL(coord.PermAll)},
 			Chroot:         w.Dir,
 		})
 		const dir = "/deep/lock"

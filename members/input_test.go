@@ -18,7 +18,7 @@ func TestBadInput(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(term)
 		defer w.Fake.Stall(c, coordtest.Both)() // so nothing is answered
-		huge := make([]byte, coord.MaxData+1)
+		huge := make([]byte, 992<<10+1)
 		bad := []struct {
 			dir, id string
 			data    []byte
@@ -68,8 +68,8 @@ func TestBadInput(t *testing.T) {
 	})
 	bubble(t, func(w *place) { // and what is just possible works
 		c := w.client(term)
-		m := w.keep(c, "größe ☃ 1", string(make([]byte, coord.MaxData)))
-		huge := make([]byte, coord.MaxData+1)
+		m := w.keep(c, "größe ☃ 1", string(make([]byte, 992<<10)))
+		huge := make([]byte, 992<<10+1)
 		if err := m.Update(bg, huge); err == nil {
 			w.Error("oversized data taken")
 		} else {

@@ -41,7 +41,7 @@ import (
 // ends, and [coord.Hold.Release] says so.
 func (g *Group) Join(ctx context.Context, m Member) *coord.Hold {
 	m.Data = bytes.Clone(m.Data)
-	return coord.NewHold(ctx, g.c, "join", g.path(m.ID), func(k *coord.Keeper) error {
+	return g.c.Kit().NewHold(ctx, "join", g.path(m.ID), func(k *coord.Keeper) error {
 		if err := errors.Join(g.check(m.ID), g.checkData(m.ID, m.Data)); err != nil {
 			return err
 		}

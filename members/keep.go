@@ -120,7 +120,7 @@ func (ms *Membership) keep(ctx, leaving context.Context, p event.Publisher[Statu
 // looks for a server that has not lost the others, and gives up a session for whose life
 // there is no proof.
 func (ms *Membership) stay(ctx, leaving context.Context, status func(claim.Status)) error {
-	h := coord.NewHold(ctx, ms.g.c, "keep", ms.g.path(ms.id), func(k *coord.Keeper) error {
+	h := ms.g.c.Kit().NewHold(ctx, "keep", ms.g.path(ms.id), func(k *coord.Keeper) error {
 		return ms.g.claim(ctx, k, claim.Claim{Path: ms.g.path(ms.id), Data: ms.data, Wait: true, Status: status}, ms.id)
 	})
 	defer context.AfterFunc(leaving, func() { _ = h.Release(leaving) })() // which has ended, so this does not wait

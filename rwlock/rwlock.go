@@ -125,7 +125,7 @@ func (m *RWMutex) enter(ctx context.Context, op string, mode queue.Mode, try boo
 
 // refuse returns a Hold that is over, because of err.
 func (m *RWMutex) refuse(ctx context.Context, op string, err error) *coord.Hold {
-	return coord.NewHold(ctx, m.c, op, m.dir, func(*coord.Keeper) error { return err })
+	return m.c.Kit().NewHold(ctx, op, m.dir, func(*coord.Keeper) error { return err })
 }
 
 // Downgrade turns h, a hold of m for writing, into one for reading, and waits

@@ -22,9 +22,7 @@ func TestFaultsByClient(t *testing.T) {
 		create := func(c *coord.Client, path string) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := coord.Call(ctx, c.Kit().Session(), func(conn *zk.Conn) (string, error) {
-				return conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
-			})
+			_, err := c.Create(ctx, path, nil, coord.Persistent)
 			return err
 		}
 		for name, hurt := range map[string]func() (heal func()){

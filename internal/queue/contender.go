@@ -58,7 +58,7 @@ func Enter(ctx context.Context, c *coord.Client, e Entry) *coord.Hold {
 	if e.Mode == Write {
 		downgrades = make(chan chan<- error)
 	}
-	h := coord.NewHold(ctx, c, e.Op, e.Dir, func(k *coord.Keeper) error {
+	h := c.Kit().NewHold(ctx, e.Op, e.Dir, func(k *coord.Keeper) error {
 		if err := e.check(); err != nil {
 			return err
 		}

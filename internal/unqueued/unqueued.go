@@ -35,7 +35,7 @@ func (l Lock) check() error {
 // Acquire seeks to hold l and returns at once. The op is for errors. With try it gives
 // up if another has it. ctx bounds the seeking.
 func (l Lock) Acquire(ctx context.Context, op string, try bool) *coord.Hold {
-	return coord.NewHold(ctx, l.C, op, l.Path, func(k *coord.Keeper) error {
+	return l.C.Kit().NewHold(ctx, op, l.Path, func(k *coord.Keeper) error {
 		if err := l.check(); err != nil {
 			return err
 		}

@@ -2,14 +2,13 @@ package watch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -50,10 +49,11 @@ func TestFirstValueIsFresh(t *testing.T) {
 						case failure == "expiry" && i%10 == 0:
 							go w.Expire(w.client)
 						}
-						stat, err := coord.Read(bg, w.c, func(conn *zk.Conn) (*zk.Stat, error) {
-							return conn.Set("/a", fmt.Append(nil, i), -1)
-						})
-						w.Must(err)
+						var stat coord.Stat
+						w.Must(w.c.Kit().Retry(bg, func(s *coord.Session) (err error) {
+							stat, err = s.Set(bg, "/a", fmt.Append(nil, i), -1)
+							return err
+						}))
 						ctx, cancel := context.WithCancel(bg)
 						for name, s := range map[string]*event.Stream[event.Snapshot]{
 							"watch": w.c.Watch(ctx, "/a", event.Data), "follow": w.c.Kit().WatchUntilDeleted(ctx, "/a"),
@@ -85,14 +85,13 @@ func TestNameUsedAgain(t *testing.T) {
 						if failure == "reset" && i%3 == 0 {
 							go w.line.Reset()
 						}
-						_, err := coord.Read(bg, w.c, func(conn *zk.Conn) (string, error) {
-							path, err := conn.Create("/a", nil, 0, zk.WorldACL(zk.PermAll))
-							if err == zk.ErrNodeExists { // by a try whose answer was lost
-								err = nil
-							}
-							return path, err
+						err := w.c.Kit().Retry(bg, func(s *coord.Session) error {
+							_, err := s.Create(bg, "/a", nil, coord.Persistent)
+							return err
 						})
-						w.Must(err)
+						if !errors.Is(err, coord.ErrNodeExists) { // by a try whose answer was lost
+							w.Must(err)
+						}
 						ctx, cancel := context.WithCancel(bg)
 						s := w.c.Kit().WatchUntilDeleted(ctx, "/a")
 						for range others {
@@ -101,14 +100,10 @@ func TestNameUsedAgain(t *testing.T) {
 						if snap := w.first(s); !snap.Exists {
 							w.Fatalf("round %d: created, and is not there", i)
 						}
-						_, err = coord.Read(bg, w.c, func(conn *zk.Conn) (bool, error) {
-							err := conn.Delete("/a", -1)
-							if err == zk.ErrNoNode {
-								err = nil
-							}
-							return true, err
-						})
-						w.Must(err)
+						err = w.c.Kit().Retry(bg, func(s *coord.Session) error { return s.Delete(bg, "/a", -1) })
+						if !errors.Is(err, coord.ErrNoNode) {
+							w.Must(err)
+						}
 						if snap := w.first(w.c.Kit().WatchUntilDeleted(ctx, "/a")); snap.Exists {
 							w.Fatalf("round %d: deleted, and is there", i)
 						}
