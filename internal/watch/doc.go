@@ -1,24 +1,46 @@
-// Package watch keeps up with znodes for one client: it turns ZooKeeper's
-// one-shot watches into streams of states, and does so once for everybody who
-// follows the same znode.
+// Package watch follows znodes for one client. It turns ZooKeeper's one-shot
+// watches into streams of states, once for everybody who follows the same znode.
 //
-// A [Loop] belongs to a client. One goroutine owns every watch of it, so that a
-// stream costs none: [Loop.Watch] and [Loop.WatchUntilDeleted] return a stream,
-// and a [Set] collects any number of znodes for one receiver, whom it also tells
-// when the states that it has are those of one moment.
+// A [Loop] belongs to a client, and one goroutine owns all its watches. A stream
+// comes from [Loop.Watch] or [Loop.WatchUntilDeleted], and costs no goroutine. A
+// [Set] collects many znodes for one receiver, and tells it when their states are
+// of one moment. What a stream promises stands in package event.
 //
-// What a stream promises stands in the documentation of package event. The loop
-// keeps it like this:
+// # How it works
 //
-//   - An event is only a hint. On any event that may concern a znode, on every
-//     reconnect and in every new session it is read again, and the watch armed
-//     again by the same request where there is none.
-//   - Whatever may have been overtaken is read once more: a read that was under
-//     way when an event came, or when somebody began to follow the znode, and
-//     an answer that arms a watch on a connection that is gone by then.
-//   - A read that fails is repeated until the ensemble answers. If it refuses,
-//     every stream of that znode ends with the refusal.
+// For each znode and kind that is followed there is an entry: a machine that does
+// no I/O, reads no clock, and decides everything. Its states and the rules by which
+// they follow each other are in entry.go; testdata shows it at work. The Loop gives
+// it inputs and does what it asks for. All inputs come by one queue, in the order in
+// which they happened.
 //
-// Lock order: the mutex of a Set comes before that of the loop's inbox. The
-// loop's goroutine holds no lock when it takes that of a Set or of a stream.
+// An event says that something has changed, not what. So an entry reads again, and
+// the same request arms the watch again. Four facts decide when that is enough:
+//
+//   - On one connection the server sends the event of a watch before any answer that
+//     shows the change, and events reach the Loop on a shorter way than answers. So
+//     when an answer reaches an entry, all events of the changes that it shows have
+//     been there. This is what makes a Set consistent.
+//   - For the same reason an event may overtake the answer that armed its watch. A
+//     watch that may have been used up like this is not relied on.
+//   - After a reconnect the library presents its watches to the server, which
+//     announces what has changed since and arms the rest. Only when it has confirmed
+//     that does a watch count, so that a change between the reconnect and then cannot
+//     pass unnoticed. And everything followed is read again, whatever is announced.
+//   - A new session has no watches. What was asked for in the last one is void.
+//
+// Whoever begins to follow a znode may have written it before, and seen that
+// acknowledged. So the first state comes from a read that began later, or is one
+// that is up to date.
+//
+// # How it fails
+//
+// A read that gets no answer is made again, in the next connection or session, for
+// as long as somebody follows the znode. If the ensemble refuses it, those who had
+// asked for it end with the refusal. [Loop.Close] ends everything.
+//
+// # Locks
+//
+// A Set's mutex comes before the inbox's. The Loop's goroutine holds no lock when it
+// takes that of a Set or of a stream.
 package watch

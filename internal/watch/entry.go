@@ -8,7 +8,7 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A key is what is followed: one aspect of one znode.
+// A key is what is followed: one kind of state of one znode.
 type key struct {
 	path         string // absolute
 	kind         event.Kind
@@ -30,54 +30,61 @@ func keysAt(path string) [5]key {
 	}
 }
 
-// A state says what an entry is about.
+// A state says what an entry is waiting for.
 type state uint8
 
 const (
-	idle     state = iota // no read is due and no watch is armed: new, or of no more use
-	queued                // a read is due, and begins when there is room for it
-	reading               // a read is under way
-	watching              // no read is due: the watch will say when one is
-	gone                  // the znode was deleted, and followed only until then
+	// idle: nothing is known, armed or under way. An entry begins like this, and is
+	// forgotten when it has come back to it.
+	idle state = iota
+	// queued: a read is due, and begins when there is a connection and room for it.
+	// A watch may be armed, as after a reconnect.
+	queued
+	// reading: the read e.read is under way. If it was to arm a watch, there is none.
+	reading
+	// watching: a watch is armed, or will be again when there is a connection. It
+	// says when to read next. The state in which an entry spends its life.
+	watching
+	// gone: the znode was deleted, and followed only until then. Nothing is armed,
+	// and nothing will be read unless somebody else begins to follow it.
+	gone
 )
 
 var states = [...]string{"idle", "queued", "reading", "watching", "gone"}
 
 func (s state) String() string { return states[s] }
 
-// An entry is one key that is followed, whoever follows it. It does no I/O and
-// reads no clock: step depends on nothing but what the entry has been told.
-//
-// An entry outlives its last subscriber while its watch is armed, for a watch
-// cannot be withdrawn, and a later subscriber can use it. What was read is not
-// kept for that long.
-//
-// Two watches are never armed for one entry where one will do: a read arms one
-// only if there is none. While a read that arms one is under way, an event may be
-// that of the new watch, because events reach the loop on a shorter way than
-// answers; and after a reconnect nobody can tell whether the server knows of it.
-// In both cases the entry does not rely on it, and reads again.
+// An entry is one key that is followed, by however many. It outlives its last
+// subscriber while its watch is armed: a watch cannot be withdrawn, and may serve a
+// later subscriber. What was read is not kept for that long.
 type entry struct {
 	key
 	state state
-	down  bool // the connection is
+	down  bool // there is no connection
 	subs  []*subscription
 
 	snap event.Snapshot // what was read last; as delivered, Suspended included
 	has  bool           // there is such a snapshot; never without subscribers
 
-	watch       watch
-	unconfirmed bool // the connection is new, and the server has not said yet that watch is armed there
+	watch watch // the one that is armed
+	// unconfirmed: there is a new connection, and the server has not said yet that
+	// watch is armed there.
+	unconfirmed bool
 
-	read    *Read // the one under way, in reading alone; answers to others are void
-	reread  bool  // it may be too old for somebody: read once more
-	suspect bool  // the watch that it arms is not to be relied on
+	read *Read // in reading, the one under way; answers to others are void
+	// reread: the answer may be older than something that has happened since the
+	// read began, so another read is to follow.
+	reread bool
+	// suspect: the watch that the read arms may be used up before its answer comes,
+	// or unknown to the server. It is not relied on, and another read is to follow.
+	suspect bool
 }
 
-// step takes note of in and adds to do what is to be done about it.
+// step takes note of in and adds to do what is to be done about it. It is a pure
+// function of what the entry has been told.
 //
-// A subscriber hears that it is no longer up to date before it is given anything
-// new, and that it is up to date after it has been given what is.
+// A subscriber is told that it is not up to date before it is given anything new,
+// and that it is up to date after it has been given what is.
 func (e *entry) step(in input, do *actions) {
 	switch in.kind {
 	case subscribe:
@@ -88,7 +95,7 @@ func (e *entry) step(in input, do *actions) {
 		e.fired(in.event, do)
 	case suspended:
 		e.down = true
-		e.tell(do)
+		e.tell(do) // first: what comes next is uncertain
 		if e.has && !e.ended(e.snap) {
 			snap := e.snap
 			snap.Suspended = true
@@ -101,7 +108,7 @@ func (e *entry) step(in input, do *actions) {
 			e.unconfirmed = false
 		}
 	case begin:
-		if e.state == queued { // else all have left, and perhaps others come
+		if e.state == queued { // else all have left, or it has begun already
 			e.begin(do)
 		}
 	case answered, failed, refused:
@@ -123,14 +130,18 @@ func (e *entry) upToDate() bool {
 	return e.state == gone || e.state == watching && e.has && !e.down && !e.unconfirmed
 }
 
+// fired takes note of an event. It is about a watch on the path, and so perhaps not
+// about the entry's own: each kind of watch is in a table of its own, and several
+// keys can be at one path.
 func (e *entry) fired(t zk.EventType, do *actions) {
 	switch {
 	case e.watch == unarmed:
+		// If a read is under way, this may be the event of the watch that it arms.
 		e.suspect = e.suspect || canFire(e.kind, t)
 	case !e.watch.firedBy(t):
 	case e.untilDeleted && t == zk.EventNodeDeleted:
-		// Whether the name is in use again does not matter, so nobody need wait
-		// for an answer.
+		// Whether the name is in use again does not matter, so nobody need wait for
+		// an answer. One that is under way armed nothing, and is void.
 		e.watch, e.unconfirmed = unarmed, false
 		e.state, e.read = gone, nil
 		e.publish(event.Snapshot{}, nextRead, do)
@@ -140,15 +151,20 @@ func (e *entry) fired(t zk.EventType, do *actions) {
 	}
 }
 
+// resumed takes note of a new connection. Whatever may have been missed is read
+// again, in the same session, too: what the server announces there is reliable, but
+// values that said Suspended must be replaced in any case.
 func (e *entry) resumed(newSession bool, do *actions) {
 	e.down = false
 	if newSession {
 		e.watch = unarmed
 		if e.state == reading {
-			e.state, e.read = idle, nil // whatever becomes of the read, it is void
+			e.state, e.read = idle, nil // the old read is void, and not waited for
 		}
 	}
 	e.unconfirmed = e.watch != unarmed
+	// The server may have been told of a watch that is being armed, or not; and it
+	// may have announced a change already, before the answer comes.
 	e.suspect = true
 	if e.state != gone {
 		e.requestRead(do)
@@ -167,6 +183,9 @@ func (e *entry) requestRead(do *actions) {
 	}
 }
 
+// begin begins a read. It arms a watch if there is none: never a second one, which
+// would fire for nothing. Those who wait for a read that begins from now on wait for
+// this one.
 func (e *entry) begin(do *actions) {
 	for _, sub := range e.subs {
 		if sub.owed == nextRead {
@@ -200,13 +219,13 @@ func (e *entry) reply(in input, do *actions) {
 	case in.answer.armed != unarmed && !e.suspect:
 		e.watch, e.unconfirmed = in.answer.armed, false
 	case e.watch != unarmed && e.has && !same(e.kind, unsuspended(e.snap), snap):
-		// The read has armed nothing because there was a watch; but that has let
-		// a change pass.
+		// The read armed nothing because there was a watch, but that has let a
+		// change pass. A server does not do that; if one does, all is not lost.
 		e.watch = unarmed
 	}
-	// An answer may come after word that the connection is lost. It is the truth
-	// of then, and the read that follows a reconnect will make up for it. But none
-	// follows on an end, so that is said as it is.
+	// An answer may come after word that the connection is lost. It was true then,
+	// and the read after the reconnect will replace it. No read follows on an end, so
+	// that is delivered as it is.
 	snap.Suspended = e.down && !e.ended(snap)
 	e.publish(snap, thisRead, do)
 	switch {

@@ -7,21 +7,22 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A subscription is one stream's share, or one Set's, in an entry.
+// A subscription is the share of one stream, or of one znode of a Set, in an entry.
 type subscription struct {
 	key
-	index    int  // in entry.subs
+	index    int  // in entry.subs, so that leaving costs the same for any number
 	owed     owed // the read that its first snapshot must come from
 	upToDate bool // it has been told so
 
-	// For the loop.
+	// What the loop needs.
 	as   string          // the path as the subscriber wrote it
 	out  sink            // where snapshots go
 	ctx  context.Context // nil if it ends otherwise
 	stop func() bool     // withdraws what waits for ctx to end; nil without a ctx
 }
 
-// owed names a read for whose answer a subscription waits.
+// owed says which read brings a subscription its first snapshot. What was asked for
+// before somebody came can be older than what that one has seen acknowledged.
 type owed uint8
 
 const (
@@ -30,24 +31,25 @@ const (
 	thisRead             // the one under way or, if that fails, the next
 )
 
+// subscribe adds sub. If what is known is as good as what another read would bring,
+// it gets that; otherwise it waits for a read that begins from now on.
 func (e *entry) subscribe(sub *subscription, do *actions) {
 	sub.index = len(e.subs)
 	e.subs = append(e.subs, sub)
 	if e.state == watching && e.upToDate() {
-		e.deliver(sub, do) // as true as what another read would bring
+		e.deliver(sub, do)
 		return
 	}
-	// What is known may be older than a write that this subscriber has already
-	// seen acknowledged, and a name that was gone may be in use again. A read
-	// that begins now is newer.
+	// This includes an entry that is gone: its name may be in use again.
 	sub.owed = nextRead
 	e.requestRead(do)
 }
 
+// remove removes sub, unless it has been ended in the meantime.
 func (e *entry) remove(sub *subscription) {
 	i, last := sub.index, len(e.subs)-1
 	if i > last || e.subs[i] != sub {
-		return // it was ended in the meantime
+		return
 	}
 	e.subs[i] = e.subs[last]
 	e.subs[i].index = i
@@ -60,9 +62,10 @@ func (e *entry) owes() bool {
 	return slices.ContainsFunc(e.subs, func(sub *subscription) bool { return sub.owed == nextRead })
 }
 
-// publish makes snap what was read last, and delivers it: to those to whom it is
-// news, and as the first one to those who wait for this read or, if they are
-// meant too, for the next.
+// publish makes snap what was read last and delivers it: if it is news, to those who
+// have had their first snapshot; and as the first to those who wait for the read
+// called first, where nextRead stands for any. No subscriber gets the same twice
+// running.
 func (e *entry) publish(snap event.Snapshot, first owed, do *actions) {
 	news := !e.has || !same(e.kind, e.snap, snap)
 	e.has = true
@@ -76,6 +79,7 @@ func (e *entry) publish(snap event.Snapshot, first owed, do *actions) {
 	}
 }
 
+// deliver gives sub what was read last.
 func (e *entry) deliver(sub *subscription, do *actions) {
 	sub.owed = nothing
 	do.add(action{verb: deliver, sub: sub, snap: e.snap})
@@ -93,7 +97,7 @@ func (e *entry) tell(do *actions) {
 	}
 }
 
-// end ends all subscriptions but those that wait for the read spared.
+// end ends all subscriptions, except those that wait for the read called spared.
 func (e *entry) end(err error, spared owed, do *actions) {
 	kept := e.subs[:0]
 	for _, sub := range e.subs {
@@ -108,7 +112,9 @@ func (e *entry) end(err error, spared owed, do *actions) {
 	e.subs = kept
 }
 
-// tidy keeps nothing for nobody but a watch that is armed.
+// tidy lets go of what nobody needs. For an entry without subscribers no read begins
+// and no snapshot is kept. What remains is a watch that is armed, or a read that may
+// arm one; otherwise nothing, and the entry is forgotten.
 func (e *entry) tidy(do *actions) {
 	if len(e.subs) > 0 {
 		return
