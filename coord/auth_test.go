@@ -96,7 +96,7 @@ func TestDialWithCredentialsEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// What one client guards another can not read without the credential; with it
+// What one client guards another cannot read without the credential; with it
 // the first can, also after a reconnect and in a new session; and the secret is
 // in no log.
 func TestCredentialsOnEveryConnection(t *testing.T) {
@@ -236,7 +236,7 @@ func TestMakeDir(t *testing.T) {
 				}
 			})
 		})
-		t.Run("removed for ever "+path, func(t *testing.T) {
+		t.Run("removed forever "+path, func(t *testing.T) {
 			remove(t, path, 1<<30, func(w *world, made func() []string, err error) {
 				if err == nil || !errors.Is(err, zk.ErrNoNode) || !strings.Contains(err.Error(), path+": it is removed as soon as it is made: "+zk.ErrNoNode.Error()) {
 					t.Errorf("MakeDir = %v", err)

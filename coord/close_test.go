@@ -128,7 +128,7 @@ func TestCloseInEveryState(t *testing.T) {
 // answers.
 func isServed(cond string, err error) bool { return cond == "connected" && err == nil }
 
-// What can not be told to the ensemble takes no time: without a connection
+// What cannot be told to the ensemble takes no time: without a connection
 // Close does not wait.
 func TestCloseDoesNotWaitForNothing(t *testing.T) {
 	for _, cond := range conditions {

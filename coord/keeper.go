@@ -8,8 +8,8 @@ type Keeper struct{ h *Hold }
 
 // NewHold returns a Hold on path and has run move it, on a goroutine that
 // [Client.Close] waits for. The op names what is done, for errors. When run
-// returns, what it returns is the end of the Hold: see [Keeper.End] for the
-// cause, if that is not settled yet. So it is if run ends its goroutine instead.
+// returns, what it returns ends the Hold, and is its cause unless there has been
+// one: see [Keeper.End]. So does a run that ends its goroutine instead.
 //
 // The ctx is that of the operation. Its values go to the functions of a [Trace] and
 // to log handlers; its end is for run to heed, with [Keeper.GiveUp].
@@ -54,8 +54,8 @@ func (h *Hold) finish(cause error) {
 	close(h.done)
 }
 
-// Context returns a context that ends when the cause of the Hold's end is
-// settled, be it by the owner, who released it, or by the Keeper.
+// Context returns a context that is canceled once the Hold has a cause, set by its
+// owner's Release or by the Keeper.
 func (k *Keeper) Context() context.Context { return k.h.work }
 
 // Released returns a channel that is closed when the owner asks for release.
@@ -92,7 +92,11 @@ func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 
 // Renamed says that from now on the Guard of the Hold, which is held, checks the
 // znode at the path node in place of the earlier one.
-func (k *Keeper) Renamed(node string) { k.Moved(k.h.c.FullPath(node)) }
+func (k *Keeper) Renamed(node string) {
+	k.h.mu.Lock()
+	defer k.h.mu.Unlock()
+	k.h.node = k.h.c.FullPath(node)
+}
 
 // End says that the Hold ends because of cause, though traces of it may remain for a
 // while. If it was held and is not released, that is its loss. Only the first cause
@@ -101,14 +105,12 @@ func (k *Keeper) End(cause error) { k.h.settle(cause) }
 
 // NotRemoved says that the Hold's znode could not be removed, because of err, and
 // stays until the session ends.
-func (k *Keeper) NotRemoved(err error) { k.Leftover(err) }
-
-// Moved says that from now on the Guard of the Hold, which is held, is to check the
-// znode node, a full path, in place of the former one.
-func (k *Keeper) Moved(node string) {
-	k.h.mu.Lock()
-	defer k.h.mu.Unlock()
-	k.h.node = node
+func (k *Keeper) NotRemoved(err error) {
+	h := k.h
+	h.c.report.notRemoved(h, err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leftover = err
 }
 
 // GiveUp says that the Hold is sought no more because of cause, which is the end
@@ -123,21 +125,6 @@ func (k *Keeper) GiveUp(cause error) bool {
 	}
 	k.h.end(cause)
 	return true
-}
-
-// Quit says that the Hold ends because of cause, though traces of it may remain
-// for a while. If it was held, and is not released, that is its loss. Only the
-// first cause counts.
-func (k *Keeper) Quit(cause error) { k.h.settle(cause) }
-
-// Leftover says that the Hold's znode could not be removed, because of err, and
-// stays until the session ends.
-func (k *Keeper) Leftover(err error) {
-	h := k.h
-	h.c.report.notRemoved(h, err)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.leftover = err
 }
 
 // goHold runs f for h, as [Kit.Go] does, and counts h as one that is not over.

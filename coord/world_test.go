@@ -93,7 +93,7 @@ func set(tb testing.TB, c *coord.Client, path, data string) {
 }
 
 // withoutContainers makes conn one to a server that can make no containers, and
-// answers that it can not.
+// answers that it cannot.
 func withoutContainers(conn net.Conn) net.Conn {
 	return &harness.Tap{Conn: conn, Request: func(body []byte) []byte {
 		h := jute.NewDecoder(body).RequestHeader()

@@ -7,7 +7,7 @@ import (
 )
 
 // clock expires sessions and reaps containers when their time comes. With
-// neither it waits for ever, so that a bubble sees when nothing can happen any more.
+// neither it waits forever, so that a bubble sees when nothing can happen any more.
 func (s *Server) clock() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -39,7 +39,7 @@ func (s *Server) clock() {
 	}
 }
 
-// nextDue returns how long the clock may sleep, or 0 for ever.
+// nextDue returns how long the clock may sleep, or 0 forever.
 func (s *Server) nextDue(now time.Duration) time.Duration {
 	var due []time.Duration
 	for _, r := range s.replicas() {

@@ -103,7 +103,7 @@ func (w *world) do(a act) {
 		g := w.guard(a.who)
 		w.harm(g.claim)
 		if v := &w.clients[g.claim]; v.m.token == 0 {
-			v.tainted = true // it can not tell whether its lost create was carried out
+			v.tainted = true // it cannot tell whether its lost create was carried out
 		}
 		*g = node{}
 		return

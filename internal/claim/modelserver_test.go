@@ -29,7 +29,7 @@ func (w *world) serve(i int8, c *client) input {
 			if p := w.path; int64(p.czxid) == at.czxid && p.owner != w.session(i) && p.owner != past+i {
 				w.fault = "replaces another's znode"
 			}
-			w.harm(w.path.claim) // a delete can not be bound to an owner
+			w.harm(w.path.claim) // a delete cannot be bound to an owner
 			w.unlink()
 		}
 		if c.m.guarded && w.guard(c.own) != nil {

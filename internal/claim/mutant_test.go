@@ -51,7 +51,7 @@ var mutants = []struct {
 		do.guard = false
 		return do
 	}},
-	{"looks for ever", rule{n: 1, foreign: true}, func(m *machine, in input) op {
+	{"looks forever", rule{n: 1, foreign: true}, func(m *machine, in input) op {
 		if in.kind == seen && in.whose == another {
 			return op{action: look}
 		}

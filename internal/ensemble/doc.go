@@ -37,7 +37,7 @@
 //
 // # Lifetime
 //
-// No server outlives the process that started it, however that one ends, be it
+// No server outlives the process that started it, however that one ends, even
 // by a panic or by SIGKILL: the kernel then kills the server, and removes the
 // namespaces. What stays behind in such a case is the temporary directory.
 package ensemble

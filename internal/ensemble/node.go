@@ -168,7 +168,7 @@ func (n *Node) waitServing(ctx context.Context) error {
 		}
 		// First whether it has ended, then what it has logged, as it logs first.
 		// Both, because a leader that cannot bind its port for followers does
-		// not end: it calls the next election, for ever.
+		// not end: it calls the next election, forever.
 		ended := p.ended()
 		if log, _ := os.ReadFile(n.logFile()); bytes.Contains(log, []byte("Address already in use")) {
 			return fmt.Errorf("server %s: %w", n.addr, errPortTaken)

@@ -184,7 +184,7 @@ func TestSetSettles(t *testing.T) {
 	}
 }
 
-// What can not be followed any more, or not at all since the loop is over, is news
+// What cannot be followed any more, or not at all since the loop is over, is news
 // that names the path, like any other.
 func TestSetEnds(t *testing.T) {
 	bubble(t, func(w *world) {

@@ -65,7 +65,7 @@ func TestWatchKinds(t *testing.T) {
 }
 
 // R31, R37, R52: what happens while the connection is down is made good when it
-// is back, be it in the same session or in another, and until then the value
+// is back, whether in the same session or in another, and until then the value
 // says Suspended (R34, R62). A znode made anew with the same version is news.
 func TestWatchAcrossReconnects(t *testing.T) {
 	for _, anew := range []bool{false, true} {
