@@ -47,7 +47,7 @@ func TestWithoutGuard(t *testing.T) {
 						w.Must(err)
 					}
 					g := members.New(w.Client(harness.T).Client, dir)
-					node := dir + "/" + id
+					node := path.Join(dir, id)
 					for range 2 {
 						h := g.Join(bg, members.Member{ID: id, Data: []byte("1")})
 						w.Must(h.Wait())
