@@ -41,14 +41,20 @@ func keepProcess(server, dir, id string) error {
 		defer close(told)
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	}()
-	for {
+	for last := ""; ; {
 		select {
 		case s := <-k.Updates():
-			if s.In {
-				fmt.Println("in", s.Token)
-			} else {
-				fmt.Println("out", s.Err)
+			if s.Suspended {
+				continue // In is what was last known
 			}
+			now := fmt.Sprintln("out", s.Err)
+			if s.In {
+				now = fmt.Sprintln("in", s.Token)
+			}
+			if now != last {
+				fmt.Print(now)
+			}
+			last = now
 		case <-k.Done():
 			return k.Err()
 		case <-told:

@@ -3,6 +3,7 @@ package recipes_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -71,7 +72,8 @@ func TestNestedLocks(t *testing.T) {
 			}
 
 			do := func(context.Context, coord.Token) error { return errors.New("called") }
-			for _, r := range runners {
+			for i, r := range runners {
+				dir := fmt.Sprintf("%s/run-%d", w.Dir, i)
 				w.Must(r.do(bg, c.Client, dir, func(ctx context.Context, _ coord.Token) error {
 					for _, f := range []func(context.Context, *coord.Client, string, work) error{r.do, r.run} {
 						if err := f(ctx, c.Client, dir, do); !errors.Is(err, lock.ErrNested) && !errors.Is(err, rwlock.ErrNested) && !errors.Is(err, rwlock.ErrUpgrade) {
