@@ -2,70 +2,33 @@ package claim
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write what the machine does into testdata; commit only what you understand")
+	"github.com/zkcoord/zkcoord/internal/explore"
+)
 
 // TestTraces plays testdata. Each line is an input, and behind the arrow what the
 // machine made of it: its state, and its op or what the state is about. A znode is its
 // czxid and, behind a colon, its version if that is not 1.
 func TestTraces(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no traces:", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			was, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+	explore.Traces(t, 28, func(t *testing.T) func([]string) string {
+		var m *machine
+		return func(args []string) string {
+			has := func(word string) bool { return slices.Contains(args[1:], word) }
+			var do op
+			if args[0] == "start" {
+				m = &machine{guarded: !has("bare"), strict: has("lock"), wait: has("wait"), causes: modelCauses}
+				do = op{action: create}
+			} else {
+				do = m.step(parseInput(t, args, has))
 			}
-			now := play(t, string(was))
-			if *update {
-				if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			wants, gots := strings.Split(string(was), "\n"), strings.Split(now, "\n")
-			for i, want := range wants {
-				if got := gots[i]; got != want {
-					t.Errorf("%s:%d:\n got %s\nwant %s", file, i+1, got, want)
-				}
-			}
-		})
-	}
-}
-
-// play returns trace with everything behind the arrows as it is now.
-func play(t *testing.T, trace string) string {
-	var m *machine
-	lines := strings.Split(trace, "\n")
-	for i, text := range lines {
-		text, _, _ = strings.Cut(text, "->")
-		args := strings.Fields(text)
-		if len(args) == 0 || args[0] == "#" {
-			continue
+			return fmt.Sprintf("%-10s %s", stateNames[m.state], about(m, do))
 		}
-		has := func(word string) bool { return slices.Contains(args[1:], word) }
-		var do op
-		if args[0] == "start" {
-			m = &machine{guarded: !has("bare"), strict: has("lock"), wait: has("wait"), causes: modelCauses}
-			do = op{action: create}
-		} else {
-			do = m.step(parseInput(t, args, has))
-		}
-		lines[i] = strings.TrimRight(fmt.Sprintf("%-28s -> %-10s %s", strings.Join(args, " "), stateNames[m.state], about(m, do)), " ")
-	}
-	return strings.Join(lines, "\n")
+	})
 }
 
 var stateNames = [...]string{"creating", "looking", "taken", "clearing", "checking", "dropping", "proving", "held", "writing", "revoked", "leaving", "renaming", "done"}

@@ -2,17 +2,14 @@ package queue
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write what the machine does into testdata; commit only what you understand")
+	"github.com/zkcoord/zkcoord/internal/explore"
+)
 
 // TestTraces plays testdata. Each line is an event, and behind the arrow what
 // the machine made of it: its state, and its op or what the state is about.
@@ -20,59 +17,25 @@ var update = flag.Bool("update", false, "write what the machine does into testda
 // of a mutex, a reader's or a writer's; r-3 and w-3 are of another reader and
 // another writer, and with any other letter it is that of a mutex contender.
 func TestTraces(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no traces:", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			was, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			now := play(t, string(was))
-			if *update {
-				if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
-					t.Fatal(err)
+	explore.Traces(t, 32, func(t *testing.T) func([]string) string {
+		var m *machine
+		return func(args []string) string {
+			var do action
+			if args[0] == "start" {
+				m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: modelCauses}
+				if slices.Contains(args, "read") {
+					m.mode = Read
 				}
-				return
-			}
-			wants, gots := strings.Split(string(was), "\n"), strings.Split(now, "\n")
-			for i, want := range wants {
-				if got := gots[i]; got != want {
-					t.Errorf("%s:%d:\n got %s\nwant %s", file, i+1, got, want)
+				if slices.Contains(args, "write") {
+					m.mode = Write
 				}
+				do = action{verb: create}
+			} else {
+				do = m.step(parseInput(t, args))
 			}
-		})
-	}
-}
-
-// play returns trace with everything behind the arrows as it is now.
-func play(t *testing.T, trace string) string {
-	var m *machine
-	lines := strings.Split(trace, "\n")
-	for i, text := range lines {
-		text, _, _ = strings.Cut(text, "->")
-		args := strings.Fields(text)
-		if len(args) == 0 || args[0] == "#" {
-			continue
+			return fmt.Sprintf("%-10s %s", stateNames[m.state], about(m, do))
 		}
-		var do action
-		if args[0] == "start" {
-			m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: modelCauses}
-			if slices.Contains(args, "read") {
-				m.mode = Read
-			}
-			if slices.Contains(args, "write") {
-				m.mode = Write
-			}
-			do = action{verb: create}
-		} else {
-			do = m.step(parseInput(t, args))
-		}
-		lines[i] = strings.TrimRight(fmt.Sprintf("%-32s -> %-10s %s", strings.Join(args, " "), stateNames[m.state], about(m, do)), " ")
-	}
-	return strings.Join(lines, "\n")
+	})
 }
 
 var stateNames = [...]string{"creating", "looking", "listing", "waiting", "confirming", "held", "downgrading", "revoked", "leaving", "done"}

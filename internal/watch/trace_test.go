@@ -2,10 +2,7 @@ package watch
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +11,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/explore"
 )
-
-var update = flag.Bool("update", false, "write what entries do into testdata; commit only what you understand")
 
 // TestTraces plays testdata. Each line is an input, and behind the arrow what the
 // entry made of it: its state, and what it wants done. Subscribers have one
@@ -24,31 +20,7 @@ var update = flag.Bool("update", false, "write what entries do into testdata; co
 // nothing, with the watch that the read has armed; an answer is to the newest read,
 // or with "late" to the one before.
 func TestTraces(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no traces:", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			was, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			now := (&tracer{T: t}).play(string(was))
-			if *update {
-				if err := os.WriteFile(file, []byte(now), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			wants, gots := strings.Split(string(was), "\n"), strings.Split(now, "\n")
-			for i, want := range wants {
-				if got := gots[i]; got != want {
-					t.Errorf("%s:%d:\n got %s\nwant %s", file, i+1, got, want)
-				}
-			}
-		})
-	}
+	explore.Traces(t, 30, func(t *testing.T) func([]string) string { return (&tracer{T: t}).step })
 }
 
 // A tracer plays one trace.
@@ -59,38 +31,29 @@ type tracer struct {
 	reads []*Read
 }
 
-// play returns trace with everything behind the arrows as it is now.
-func (t *tracer) play(trace string) string {
-	lines := strings.Split(trace, "\n")
-	for i, text := range lines {
-		text, _, _ = strings.Cut(text, "->")
-		args := strings.Fields(text)
-		switch {
-		case len(args) == 0 || args[0] == "#":
-			continue
-		case args[0] == "start":
-			t.start(args[1:])
-			continue
-		}
-		var do actions
-		t.e.step(t.input(args), &do)
-		var made []string
-		for _, a := range do {
-			what := a.String()
-			if a.verb == read {
-				t.reads = append(t.reads, a.read)
-				what = strings.TrimSuffix(what, " "+a.read.key.String())
-			}
-			for name, sub := range t.subs {
-				if sub == a.sub {
-					what = name + " " + what
-				}
-			}
-			made = append(made, what)
-		}
-		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s -> %-8s  %s", strings.Join(args, " "), t.e.state, strings.Join(made, "; ")), " ")
+// step takes one line, and returns what the entry makes of it.
+func (t *tracer) step(args []string) string {
+	if args[0] == "start" {
+		t.start(args[1:])
+		return ""
 	}
-	return strings.Join(lines, "\n")
+	var do actions
+	t.e.step(t.input(args), &do)
+	var made []string
+	for _, a := range do {
+		what := a.String()
+		if a.verb == read {
+			t.reads = append(t.reads, a.read)
+			what = strings.TrimSuffix(what, " "+a.read.key.String())
+		}
+		for name, sub := range t.subs {
+			if sub == a.sub {
+				what = name + " " + what
+			}
+		}
+		made = append(made, what)
+	}
+	return fmt.Sprintf("%-8s  %s", t.e.state, strings.Join(made, "; "))
 }
 
 func (t *tracer) start(args []string) {
