@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/backoff"
 )
 
 // The lease decides and this file acts. What the lease goes by it hears from the wire:
@@ -191,7 +192,7 @@ func (s *Session) lookUp() {
 
 // pause waits for about d, jittered.
 func (s *Session) pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d/2 + rand.N(d))
+	timer := time.NewTimer(backoff.Jitter(d))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

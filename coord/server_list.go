@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/zkcoord/zkcoord/internal/backoff"
 )
 
 // A serverList is the list of a client's servers, and what became of the last attempt
@@ -65,7 +67,7 @@ func (l *serverList) pause(max time.Duration) time.Duration {
 		return 0
 	}
 	d := min(10*time.Millisecond<<min(round, 16), max)
-	return d/2 + rand.N(d)
+	return backoff.Jitter(d)
 }
 
 // rounds returns how often each server has been tried in vain.

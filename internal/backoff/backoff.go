@@ -18,8 +18,11 @@ type Backoff struct {
 func (b *Backoff) Next() time.Duration {
 	d := min(max(b.next, b.Min), b.Max)
 	b.next = 2 * d
-	return d/2 + rand.N(d)
+	return Jitter(d)
 }
+
+// Jitter returns a random duration between half of d and one and a half of it.
+func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 
 // Reset makes the next pause the shortest.
 func (b *Backoff) Reset() { b.next = 0 }
