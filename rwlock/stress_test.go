@@ -13,7 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
-// TestProgress: of sixteen readers and a writer, who ask again as soon as they
+// TestProgress: of sixteen readers and a writer, which ask again as soon as they
 // have had it, each gets its share, and the writer is alone. (R44.)
 func TestProgress(t *testing.T) {
 	long := 5 * time.Second
