@@ -1,8 +1,13 @@
 // Package lock gives one client of an ensemble at a time the right to do
 // something.
 //
-//	err := lock.New(c, "/reindex/lock").Do(ctx, func(ctx context.Context, token coord.Token) error {
-//		return reindex(ctx, token) // ctx is canceled when the lock is lost
+//	err := lock.New(c, "/reindex/lock").Do(ctx, func(ctx context.Context, h *coord.Hold) error {
+//		index, err := build(ctx) // ctx is canceled when the lock is lost
+//		if err != nil {
+//			return err
+//		}
+//		_, err = c.Txn(ctx, h.Guard(), coord.OpSet("/reindex/index", index, -1)) // rejected after a loss
+//		return err
 //	})
 //
 // A [Mutex] is the lock to use wherever the choice is free. An [Unqueued] is the

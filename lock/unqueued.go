@@ -83,12 +83,12 @@ func (u *Unqueued) TryAcquire(ctx context.Context) *coord.Hold {
 }
 
 // Do acquires u, calls f, and releases u, as [Mutex.Do] does.
-func (u *Unqueued) Do(ctx context.Context, f func(context.Context, coord.Token) error) error {
+func (u *Unqueued) Do(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Do(ctx, u.Acquire(ctx), f)
 }
 
 // Run calls f each time that u is held, as [Mutex.Run] does.
-func (u *Unqueued) Run(ctx context.Context, f func(context.Context, coord.Token) error) error {
+func (u *Unqueued) Run(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Run(ctx, u.Acquire, f)
 }
 

@@ -395,21 +395,21 @@ var tests = []struct {
 		w.release(h)
 		w.Grant(beside)
 		w.release(beside)
-		w.Must(a.DoRead(bg, func(ctx context.Context, token coord.Token) error {
-			w.Wants(a.DoWrite(ctx, func(context.Context, coord.Token) error { return errors.New("ran") }), rwlock.ErrUpgrade)
+		w.Must(a.DoRead(bg, func(ctx context.Context, _ *coord.Hold) error {
+			w.Wants(a.DoWrite(ctx, func(context.Context, *coord.Hold) error { return errors.New("ran") }), rwlock.ErrUpgrade)
 			return nil
 		}))
-		w.Must(a.DoWrite(bg, func(ctx context.Context, token coord.Token) error {
+		w.Must(a.DoWrite(bg, func(ctx context.Context, _ *coord.Hold) error {
 			w.Wants(w.Outcome(a.AcquireWrite(ctx)), rwlock.ErrUpgrade)
 			w.Wants(w.Outcome(a.AcquireRead(ctx)), rwlock.ErrNested)
 			other := rwlock.New(a.Client.Client, w.Dir+"-other") // another lock may be had
 			defer w.Op().Delete(w.Dir+"-other", -1)
-			return other.DoWrite(ctx, func(context.Context, coord.Token) error { return nil })
+			return other.DoWrite(ctx, func(context.Context, *coord.Hold) error { return nil })
 		}))
 	}},
 	{"readers and writers of Curator and kazoo, and a mutex's contenders, are respected", func(w world) {
 		a := w.member()
-		w.Must(a.DoWrite(bg, func(context.Context, coord.Token) error { return nil }))
+		w.Must(a.DoWrite(bg, func(context.Context, *coord.Hold) error { return nil }))
 		put := func(name string, flags int32) string {
 			path, err := w.Op().Create(w.Dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
 			w.Must(err)
