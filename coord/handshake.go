@@ -56,6 +56,7 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	}
 	if r.Session != 0 {
 		t.authenticate()
+		t.rearm()
 		r.Timeout = t.s.Timeout() / 2
 	}
 	t.stage = accepted
@@ -95,8 +96,7 @@ func (t *tappedConn) authenticate() {
 			return // what the server said before it hung up, if it has, is in what it sent
 		}
 	}
-	t.note(request{xid: jute.XidPing})
-	_, _ = t.Conn.Write(jute.NewRequest(jute.XidPing, jute.OpPing).Frame()) // as above
+	_, _ = t.Conn.Write(t.request(pingFrame())) // as above
 }
 
 // served notes that the server has answered something. The answer to the heartbeat
@@ -121,17 +121,21 @@ func (t *tappedConn) served(h jute.ReplyHeader) {
 	}
 }
 
-// expiredWithin reports whether what follows the header of an answer is that to a Multi
-// which a server refused because it no longer knows the session. It says so op by op.
-func expiredWithin(d *jute.Decoder) bool {
+// verdict returns what a server says in an answer to a request of the kind op whose header
+// has this code. Of a Multi that was refused the code is OK, and the reason is with the
+// op for which it was.
+func verdict(op jute.Op, code jute.Code, body []byte) jute.Code {
+	if op != jute.OpMulti || code != jute.OK {
+		return code
+	}
+	d := jute.NewDecoder(body)
 	for {
 		h := d.MultiHeader()
 		if h.Op != jute.OpError || h.Done || d.Bad() {
-			return false
+			return jute.OK
 		}
-		if h.Code == jute.CodeSessionExpired {
-			return true
+		if code := jute.Code(d.Int32()); code != jute.OK {
+			return code
 		}
-		d.Int32() // the code again
 	}
 }

@@ -9,6 +9,11 @@ import (
 // A request is what is noted of one when it is written.
 type request struct {
 	xid int32
+	op  jute.Op
+	// call is the session's own that was written; nil if it is go-zookeeper's request,
+	// which then has the number theirs for it.
+	call   *call
+	theirs int32
 	// at is when it was written, and acked when the newest request was written that had
 	// been answered by then.
 	at, acked moment
@@ -18,8 +23,6 @@ type request struct {
 	writes bool
 	// overtaken is when a later one was answered first; zero if none has been.
 	overtaken moment
-	// watches is what SetWatches has armed again; nil for other requests.
-	watches *jute.SetWatches
 }
 
 // largeRequest is more bytes than go out in an instant on any line worth a session.
@@ -43,8 +46,7 @@ func (p *pipeline) answered(now moment, xid int32) request {
 			}
 		}
 		copy((*p)[1:i+1], (*p)[:i])
-		(*p)[0] = request{} // it may hold on to many paths
-		*p = (*p)[1:]
+		_, *p = pop(*p)
 		return r
 	}
 	return request{}

@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -51,6 +50,10 @@ type Session struct {
 	zxid int64
 	// wire is the newest connection, nil if there has been none.
 	wire *tappedConn
+	// armed are the watches of the session's own requests. There may be others if shared
+	// is set: the program has armed them by go-zookeeper.
+	armed  armory
+	shared bool
 	// synced says that reads need not catch up any more: see catchUp.
 	synced bool
 	holds  map[*Hold]struct{}
@@ -112,8 +115,14 @@ func (s *Session) finish(cause error) {
 	for h := range s.holds {
 		h.settle(cause)
 	}
-	s.gate.close()
+	waiting := s.gate.close()
 	s.cancel(cause)
+	for _, q := range waiting {
+		s.conclude(q, answer{err: cause})
+	}
+	if s.wire != nil {
+		s.wire.unsent(cause)
+	}
 }
 
 // grant makes h held in s, unless s or h is over or the lease has run out. It looks at
@@ -158,9 +167,7 @@ func (s *Session) event(ev zk.Event) {
 			// empties last. It would wait a second for nothing.
 			time.Sleep(time.Millisecond)
 		}
-	case ev.Type == zk.EventNotWatching: // nothing new
-	case ev.Type != zk.EventSession:
-		s.c.loop.Event(ev)
+	case ev.Type != zk.EventSession: // see tappedConn.event
 	case ev.State == zk.StateDisconnected:
 		s.c.change(s, Suspended, nil)
 	case ev.State == zk.StateExpired:
@@ -188,47 +195,6 @@ func (s *Session) abort() {
 	if wire != nil {
 		wire.abort()
 	}
-}
-
-// admit waits until a request may be made. Whoever makes it calls dismiss when it is
-// over. The error is ctx's cause or s's Err, and then there is nothing to dismiss.
-func (s *Session) admit(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return s.c.givenUp(ctx)
-	}
-	s.c.mu.Lock()
-	ticket := s.gate.enter()
-	s.c.mu.Unlock()
-	select {
-	case <-ticket:
-	case <-ctx.Done():
-	case <-s.Done():
-	}
-	// Of several that are ready the select takes any.
-	err := s.Err()
-	if ctx.Err() != nil {
-		err = s.c.givenUp(ctx)
-	}
-	if err != nil {
-		s.c.mu.Lock()
-		defer s.c.mu.Unlock()
-		s.gate.cancel(ticket)
-	}
-	return err
-}
-
-// dismiss notes that a request is over, and draws the conclusions from its error. What
-// a server says of the session counts, whichever request it answers.
-func (s *Session) dismiss(err error) {
-	switch {
-	case errors.Is(err, zk.ErrSessionExpired):
-		s.c.change(s, Expired, errEnsemble)
-	case errors.Is(err, zk.ErrSessionMoved):
-		s.abort() // this connection is no longer the session's
-	}
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	s.gate.exit()
 }
 
 // A zkLogger passes on what go-zookeeper says of itself.

@@ -2,7 +2,9 @@ package coord
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"time"
@@ -55,8 +57,15 @@ type tappedConn struct {
 	// The rest is guarded by s.c.mu.
 
 	sent pipeline
-	// left says that keepLease has given the connection up.
-	left bool
+	// left says that keepLease has given the connection up, and ended that there are no
+	// more answers.
+	left, ended bool
+	// out is what the writer has to write, which is at work while busy is set.
+	out  []*call
+	busy bool
+	// xid is the number of the session's last request, and room is for the next write.
+	xid  int32
+	room []byte
 }
 
 // A stage is how far a connection has come.
@@ -122,6 +131,7 @@ func (t *tappedConn) flushed(ctx context.Context) bool {
 // Close implements [net.Conn].
 func (t *tappedConn) Close() error {
 	t.abort()
+	t.lost()
 	return nil
 }
 
@@ -161,30 +171,41 @@ func (t *tappedConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// request notes that frame is being written, and returns it as the server is to see it.
-// SetWatches, which arms the watches of earlier connections again, is the only request
-// that says how much the client has seen.
+// request notes that frame, which is go-zookeeper's, is being written, and returns it as
+// the server is to see it. Its number is folded so that it is none of the session's own.
+// And SetWatches, which arms the library's watches of earlier connections again, is the
+// only request that says how much the client has seen.
 func (t *tappedConn) request(frame []byte) []byte {
 	d := jute.NewDecoder(frame[4:])
 	h := d.RequestHeader()
-	r := request{xid: h.Xid, size: len(frame), writes: h.Op.Writes()}
-	if h.Op == jute.OpSetWatches {
+	r := request{xid: h.Xid, theirs: h.Xid, op: h.Op, size: len(frame)}
+	arms := false
+	switch h.Op {
+	case jute.OpSetWatches:
 		w := d.SetWatches()
 		w.Zxid = t.seen
 		e := jute.NewRequest(h.Xid, h.Op)
 		e.SetWatches(w)
-		frame, r.watches = e.Frame(), &w
+		frame, arms = e.Frame(), true
+	case jute.OpExists, jute.OpGetData, jute.OpGetChildren, jute.OpGetChildren2:
+		arms = d.Read().Watch
 	}
-	t.note(r)
+	if r.xid >= ownXids { // after a thousand million requests
+		r.xid &= ownXids - 1
+		frame = bytes.Clone(frame)
+		binary.BigEndian.PutUint32(frame[4:], uint32(r.xid))
+	}
+	t.s.c.mu.Lock()
+	defer t.s.c.mu.Unlock()
+	t.s.shared = t.s.shared || arms
+	t.note(now(), r)
 	return frame
 }
 
-// note puts r into the pipeline, as of now.
-func (t *tappedConn) note(r request) {
-	s := t.s
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	r.at, r.acked = now(), s.lease.acked
+// note puts r into the pipeline, as written at the moment at. It is called with c.mu
+// held.
+func (t *tappedConn) note(at moment, r request) {
+	r.at, r.acked, r.writes = at, t.s.lease.acked, r.op.Writes()
 	t.sent = append(t.sent, r)
 }
 
