@@ -77,7 +77,7 @@ var listings = []scenario{
 		}
 		for i, c := range all {
 			if c.Label != names[i] || c.Node != nodes[i] || c.Session != clients[i].Kit().Session().ID() {
-				w.Errorf("contender %d: %+v, want %s of session %x at %s", i, c, names[i], clients[i].Kit().Session().ID(), nodes[i])
+				w.Errorf("contender %d: %+v, want %s of session %v at %s", i, c, names[i], clients[i].Kit().Session().ID(), nodes[i])
 			}
 			if c.Since.Before(began) || c.Since.After(now) {
 				w.Errorf("since %v, not in %v to %v", c.Since, began, now)
@@ -161,7 +161,7 @@ var listings = []scenario{
 			w.Fatalf("contenders: %+v", all)
 		}
 		if c := all[0]; c.Session != a.Kit().Session().ID() || c.Token != ha.Token() || c.Since.IsZero() {
-			w.Errorf("hidden contender: %+v, want session %x, token %d", c, a.Kit().Session().ID(), ha.Token())
+			w.Errorf("hidden contender: %+v, want session %v, token %d", c, a.Kit().Session().ID(), ha.Token())
 		}
 		if got := labels(w.contenders(a)); got != "hidden open" {
 			w.Errorf("contenders as the one with the key sees them: %q", got)
@@ -195,7 +195,7 @@ var listings = []scenario{
 	}},
 	{"a contender that is revoked is listed as such, with its label as far as that is known (R39)", func(w place) {
 		a, b, early, late := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
-		shows := func(watch *event.Stream[coord.Queue], want string) {
+		shows := func(watch *event.Stream[coord.Contention], want string) {
 			w.Helper()
 			w.Eventually(want, func() bool {
 				q, _ := watch.Latest()
