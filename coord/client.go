@@ -61,7 +61,7 @@ type Client struct {
 // If ctx ends first, or each server refuses the client in a way that trying again
 // would not change, Dial leaves nothing behind and returns an [Error] that says of
 // each server what was wrong with it, and finds that for errors.Is and errors.As:
-// zk.ErrAuthFailed for credentials that a server refuses or requires, what
+// [ErrAuthFailed] for credentials that a server refuses or requires, what
 // crypto/tls says of a certificate. Once Dial has returned, ctx no longer matters.
 func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error) {
 	o, err := opts.withDefaults()

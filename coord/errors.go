@@ -27,8 +27,9 @@ var (
 	// have been carried out or not. The error says why, too.
 	ErrUnknown = errors.New("coord: outcome unknown")
 
-	// Why a request was refused and not carried out. Each is also go-zookeeper's
-	// error of the same name, where there is one.
+	// Why a request was refused and not carried out. Each but the first is also
+	// go-zookeeper's error of the same name, where there is one. ErrNotHeld is its
+	// ErrNoNode, and not the one below.
 	ErrInvalidPath                   = zkpath.ErrInvalid // not sent
 	ErrTooLarge                error = &refusal{"coord: request too large", nil}
 	ErrNoNode                  error = &refusal{"coord: znode does not exist", zk.ErrNoNode}
@@ -130,11 +131,18 @@ func translate(err error) error {
 	return err
 }
 
-// Refused reports whether err, from a request of a [Session] or a [Client], means
-// that the request was certainly not carried out because the ensemble or the client
-// refused it, so that repeating it as it is makes no sense. Any other error leaves
-// the outcome open: the request may have been carried out, and its reply lost.
-func Refused(err error) bool {
+// Refused reports whether err, from a request of s or of its client, means that the
+// ensemble or the client has refused the request: it was not carried out, and to repeat
+// it as it is makes no sense.
+//
+// Any other error says only why there is no answer. Of a request that is made once,
+// which is [Session.Multi] or a write of a [Client], it is [ErrUnknown] if the request
+// may have been carried out; otherwise the request was not sent. What a Session repeats
+// until there is an answer, such as [Session.Set], may have been carried out.
+func (*Session) Refused(err error) bool { return refused(err) }
+
+// refused is Refused.
+func refused(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, ErrUnknown), errors.As(err, new(ctxError)), errors.As(err, new(turnedAway)):
 		return false
@@ -144,12 +152,12 @@ func Refused(err error) bool {
 	return named(err) || err.Error() == unimplemented || err.Error() == quotaExceeded
 }
 
-// ctxErr returns the cause of ctx's end, wrapped where necessary so that Refused does
+// ctxErr returns the cause of ctx's end, wrapped where necessary so that refused does
 // not mistake it for an answer of the ensemble: errors.Is and errors.As find the cause
 // and what it wraps, but no refusal.
 func ctxErr(ctx context.Context) error {
 	cause := context.Cause(ctx)
-	if Refused(cause) {
+	if refused(cause) {
 		return ctxError{cause}
 	}
 	return cause

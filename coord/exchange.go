@@ -19,7 +19,7 @@ type purpose struct{ op, path string }
 // with the session's connection once that is established, and returns what f does.
 // It returns ctx's cause as soon as ctx ends, and s's Err as soon as s is over.
 //
-// sent reports whether f was called. If it was, and the error is not [Refused], the
+// sent reports whether f was called. If it was, and the error is not [Session.Refused], the
 // request may be carried out, now or later. An answer that is there counts, even if
 // ctx or s has ended as well.
 func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (v T, sent bool, err error) {
@@ -65,7 +65,7 @@ func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn
 // ErrUnknown, or else the request has not been sent and never will be.
 func once[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (T, error) {
 	v, sent, err := exchange(ctx, s, p, f)
-	if err == nil || Refused(err) || !sent {
+	if err == nil || refused(err) || !sent {
 		return v, err
 	}
 	if over := s.Err(); over != nil && ctx.Err() == nil {
@@ -87,7 +87,7 @@ func retry[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (
 	return v, err
 }
 
-// Retry calls f until it returns nil or an error that is [Refused], with pauses in
+// Retry calls f until it returns nil or an error that is [Session.Refused], with pauses in
 // between that grow from 5 ms to 1 s. It ends with ctx's cause when ctx ends, and
 // with s's Err when s is over. What f asks for must do no harm when it is carried
 // out more than once.
@@ -95,7 +95,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 	pause := backoff.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
 	for {
 		err := f()
-		if err == nil || Refused(err) || errors.Is(err, errExited) {
+		if err == nil || refused(err) || errors.Is(err, errExited) {
 			return err
 		}
 		pause.Wait(ctx.Done(), s.Done())
@@ -111,7 +111,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 // Multi makes a transaction of ops, once: all of them are carried out, in order, or
 // none. The results are one for each op.
 //
-// If the error is [Refused], nothing was carried out. If one of the ops is to blame,
+// If the error is [Session.Refused], nothing was carried out. If one of the ops is to blame,
 // its result has the error as well; if there is none, it is the transaction as a
 // whole, such as one that is too large. If the error is [ErrUnknown], the
 // transaction was sent and no answer came before ctx or s ended or the connection
@@ -173,7 +173,7 @@ func multi(conn *zk.Conn, requests []any) ([]zk.MultiResponse, error) {
 	case err == nil:
 		return answers, nil
 	}
-	if err = translate(err); !Refused(err) {
+	if err = translate(err); !refused(err) {
 		err = &refusal{"", err}
 	}
 	return answers, err

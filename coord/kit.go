@@ -47,14 +47,14 @@ func (k *Kit) Await(ctx context.Context) (*Session, error) {
 }
 
 // Retry calls f with the present session, and if that expires with the next, until
-// f returns nil or an error that is [Refused]. It ends with ctx's cause when ctx
+// f returns nil or an error that is [Session.Refused]. It ends with ctx's cause when ctx
 // ends, and with [ErrClosed] when the client is closed. What f asks for must not
 // depend on a session, and must do no harm when it is carried out more than once.
 func (k *Kit) Retry(ctx context.Context, f func(*Session) error) error {
 	for {
 		s := k.c.present()
 		err := s.Retry(ctx, func() error { return f(s) })
-		if err == nil || !errors.Is(s.Err(), ErrExpired) || Refused(err) || ctx.Err() != nil {
+		if err == nil || !errors.Is(s.Err(), ErrExpired) || refused(err) || ctx.Err() != nil {
 			return err
 		}
 	}

@@ -171,7 +171,7 @@ func (s *Session) request(now moment, a *attempt, p purpose, f func() error) {
 		report.sent(s)
 		err := f()
 		outcome := translate(err)
-		if Refused(outcome) {
+		if refused(outcome) {
 			outcome = nil // it is an answer, which is what was asked for
 		}
 		report.ended(outcome)

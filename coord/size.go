@@ -15,7 +15,7 @@ const maxAuth = maxRequest - (4 + 4 + 4 + 4 + 4)
 
 // checkMulti reports why a transaction of all these requests is more than a server
 // takes. The server would hang up without a word, on all else that the client has
-// under way, and the client would send it again. The error is [Refused].
+// under way, and the client would send it again. The error is [Session.Refused].
 func checkMulti(requests ...any) error {
 	size := 4 + 4 + opHeader // xid, kind, and the header that ends the ops
 	for _, r := range requests {

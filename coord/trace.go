@@ -98,7 +98,7 @@ type RequestInfo struct {
 	Begin   time.Time // when it was asked for
 	Sent    time.Time // when it was handed to the connection; zero if it was not
 	End     time.Time // when it was answered or given up
-	Err     error     // nil, or [Refused], or no answer has come
+	Err     error     // nil, or [Session.Refused], or no answer has come
 }
 
 // A SessionInfo describes a session, or an attempt to have one, to the functions of a

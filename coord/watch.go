@@ -15,7 +15,7 @@ import (
 
 // Watch follows path until ctx ends. The stream's first value comes when the
 // ensemble has given one. It ends with an [Error] whose cause is ctx's, or
-// [ErrClosed], or the ensemble's refusal, such as zk.ErrNoAuth; a znode that is
+// [ErrClosed], or the ensemble's refusal, such as [ErrNoAuth]; a znode that is
 // not there is no error but a value. The existence of a znode that the client may not
 // read can be queried, but newer servers send no event when it changes.
 //
@@ -39,7 +39,7 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	if err == nil {
 		answer, err = session.carryOut(r)
 	}
-	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
+	if err != nil && !refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once. Whatever the reason is, once more
 		// within microseconds would not help.
 		_ = session.pause(s.c.ctx, 5*time.Millisecond)
@@ -80,7 +80,7 @@ func (s *Session) catchUp(ctx context.Context) error {
 	return err
 }
 
-func (s source) Refused(err error) bool { return Refused(err) }
+func (s source) Refused(err error) bool { return refused(err) }
 
 func (s source) Ended(path string, cause error) error {
 	return &Error{"watch", path, s.c.because(cause)}
