@@ -206,7 +206,7 @@ var publishings = []guarantee{
 			w.Errorf("stored\n%s", w.Tree())
 		}
 	}},
-	{"of many who publish at once none is mixed with another", func(w *world) {
+	{"of many publications at once none is mixed with another", func(w *world) {
 		var clients []*coord.Client
 		for range 4 {
 			c := w.Dial(nil, nil).Client

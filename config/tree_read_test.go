@@ -71,7 +71,7 @@ var readings = []struct {
 			w.Errorf("requests %q, got %q", requests, sayKeys(now))
 		}
 	}},
-	{"what was stored before the call is in it, whoever has stored it", func(w *world, tree *config.Tree[int]) {
+	{"what was stored before the call is in it, even by another client", func(w *world, tree *config.Tree[int]) {
 		other := w.Dial(nil, nil).Client
 		theirs := config.NewTree(other, "/app", numbers)
 		tree.Watch(bg)

@@ -17,7 +17,7 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// closing is how long Close may take at the most.
+// closing is how long Close may take at most.
 const closing = 2*time.Second + soon
 
 // R47: a closed client says so at once, whatever is asked of it.
@@ -67,7 +67,7 @@ func TestClosedClient(t *testing.T) {
 	})
 }
 
-// Close takes two seconds at the most in every state of the connection, with
+// Close takes at most two seconds in every state of the connection, with
 // requests in flight and without; called again and at the same time it returns
 // when all is done. That no goroutine is left the bubble checks.
 func TestCloseInEveryState(t *testing.T) {

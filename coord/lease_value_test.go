@@ -38,7 +38,7 @@ func TestNext(t *testing.T) {
 		what   string
 		change func(x state)
 		want   action
-		wait   time.Duration // at the most
+		wait   time.Duration // at most
 	}{
 		{"all is well", func(x state) {}, rest, s},
 		{"no answer for the lease", func(x state) { x.heard = ago(15360 * time.Millisecond) }, endSilent, 0},

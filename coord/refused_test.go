@@ -133,7 +133,7 @@ func TestDialFindsTheOneThatDoesNotRefuse(t *testing.T) {
 }
 
 // Servers that come to refuse a client that they have served are not stormed
-// either. Whatever waits goes on, and if its ctx ends the error says why nothing
+// either. Calls that wait go on, and if its ctx ends the error says why nothing
 // has come, which must not be taken for an answer. When they serve the client
 // again it is served.
 func TestServersThatComeToRefuse(t *testing.T) {

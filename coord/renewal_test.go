@@ -397,9 +397,9 @@ func TestLongPaths(t *testing.T) {
 	})
 }
 
-// By the word of a server that the session has moved, the connection is left and
-// the session resumed; by its word that it has expired, it is over. So it is
-// whoever asked.
+// When a server says that the session has moved, the connection is left and the session
+// resumed; when it says that it has expired, it is over. So it is in answers to requests
+// of every kind.
 func TestSessionWords(t *testing.T) {
 	const expired, moved = jute.CodeSessionExpired, jute.CodeSessionMoved
 	for _, code := range []jute.Code{expired, moved} {

@@ -365,7 +365,7 @@ func TestAnswerBeatsEndOfContext(t *testing.T) {
 	})
 }
 
-// The data of an Op and of a request are copied: whoever has given up may write to
+// The data of an Op and of a request are copied: a caller that has given up may write to
 // them again while the request is under way.
 func TestDataAreCopied(t *testing.T) {
 	bubble(t, func(w *world) {

@@ -45,7 +45,7 @@ func (h *history) trace() *coord.Trace {
 func TestNewSessionAfterExpiry(t *testing.T) {
 	for name, end := range map[string]func(w *world, l *coordtest.Link, c *coord.Client){
 		"told by the server": func(w *world, l *coordtest.Link, c *coord.Client) { w.Fake.Expire(c.Kit().Session().ID()) },
-		"for want of an answer": func(w *world, l *coordtest.Link, c *coord.Client) {
+		"without an answer": func(w *world, l *coordtest.Link, c *coord.Client) {
 			heal := l.Stall(coordtest.Both)
 			time.Sleep(time.Minute)
 			heal()

@@ -149,8 +149,8 @@ var tooLarge = []struct {
 	}},
 }
 
-// What a server would not take, for its size, is refused at once by whatever creates
-// or writes, by name of the path and of the sizes. It is not sent: a server's answer
+// What a server would not take, for its size, is refused at once by all that creates
+// or writes, with the path and the sizes in the error. It is not sent: a server's answer
 // would be to hang up, again and again, on all that the client does.
 func TestTooLarge(t *testing.T) {
 	for _, x := range tooLarge {

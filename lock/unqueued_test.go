@@ -146,7 +146,7 @@ var claims = []scenario{
 		w.Wants(w.Outcome(w.Acquire(bg, c.Client, w.Dir+"/below")), zk.ErrNoChildrenForEphemerals)
 		w.Must(h.Release(bg))
 	}},
-	{"one who is canceled while it waits leaves nothing, and ctx does not govern the holding (R5)", func(w place) {
+	{"a waiter that is canceled leaves nothing, and ctx does not govern the holding (R5)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ctx, cancel := context.WithCancelCause(bg)
 		ha := w.Acquire(ctx, a.Client, w.Dir)
@@ -199,7 +199,7 @@ var claims = []scenario{
 		w.Grant(again)
 		w.Must(again.Release(bg))
 	}},
-	{"one who waits learns that its own session is over (R26)", func(w place) {
+	{"a waiter learns that its own session is over (R26)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
@@ -219,7 +219,7 @@ var claims = []scenario{
 		hb := w.waits(bg, b, 2)
 		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Op == "multi" {
-				w.Error("one who knows that it is not the holder does more than remove its own name")
+				w.Error("a client that knows that it is not the holder does more than remove its own name")
 			}
 			return coordtest.Pass
 		})
@@ -430,7 +430,7 @@ var claims = []scenario{
 		w.Must(w.Op().Delete(w.Dir, -1))
 		w.Must(b.Close())
 	}},
-	{"holders and those who wait survive a reset of their connection (R86, R45, R52)", func(w place) {
+	{"holders and waiters survive a reset of their connection (R86, R45, R52)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
@@ -445,7 +445,7 @@ var claims = []scenario{
 		w.Grant(hb)
 		w.Must(hb.Release(bg))
 	}},
-	{"one who is cut off while the lock is freed gets it when it is back (R45, R11)", func(w place) {
+	{"a waiter that is cut off while the lock is freed gets it when it is back (R45, R11)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		hb := w.waits(bg, b, 2)
@@ -555,7 +555,7 @@ var claims = []scenario{
 		w.Must(hb.Release(bg))
 		heal()
 	}},
-	{"closing loses the hold, frees the lock at once and ends those who wait (R28, R47)", func(w place) {
+	{"closing loses the hold, frees the lock at once and ends the waiting (R28, R47)", func(w place) {
 		a, b := w.Client(10*T), w.Client(T)
 		ha, wait, hb := w.Held(a), w.Acquire(bg, a.Client, w.Dir), w.Acquire(bg, b.Client, w.Dir)
 		began := time.Now()
@@ -633,7 +633,7 @@ func TestUnqueuedHerd(t *testing.T) {
 					t.Errorf("round %d: %d events for client %d", round, n, i)
 				}
 			}
-			t.Logf("%d requests of %d who waited in %d clients", requests.Swap(0), len(waiting)+1, clients)
+			t.Logf("%d requests of %d waiters in %d clients", requests.Swap(0), len(waiting)+1, clients)
 		}
 		for h := range waiting {
 			p.Must(h.Release(bg))

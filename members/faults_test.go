@@ -192,10 +192,10 @@ var plots = []struct {
 	}},
 }
 
-// TestFaults lets every frame of every plot meet every fault. Whatever happens, each
-// handle comes to its end for a reason that fits, nothing of it is left in the
-// directory, and both those who watch, the one who meets the fault and one on a good
-// link, converge to the truth. (R7, R24, R27, R29, R30, R52, R57.)
+// TestFaults lets every frame of every plot meet every fault. Each handle ends in the
+// end, for a reason that fits, nothing of it is left in the directory, and both
+// onlookers, the one that meets the fault and one on a good link, converge to the
+// truth. (R7, R24, R27, R29, R30, R52, R57.)
 func TestFaults(t *testing.T) {
 	reasons := []error{coord.ErrReleased, coord.ErrExpired, coord.ErrDeleted, context.Canceled}
 	var workloads []harness.Workload

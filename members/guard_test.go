@@ -153,7 +153,7 @@ func TestOperatorDeletes(t *testing.T) {
 		w.WantsOp(h.Err(), "lost", dir+"/self", coord.ErrDeleted)
 		w.refuses(h)
 		if got := asked(); !slices.Equal(got, []string{"delete"}) {
-			w.Errorf("one who knows that it is out asks for %q", got)
+			w.Errorf("a member that knows that it is out asks for %q", got)
 		}
 
 		h = w.join(c, "self", "")

@@ -45,7 +45,7 @@ func TestJoinEnds(t *testing.T) {
 		name string
 		do   func(w *place, c *coord.Client)
 		want error
-		then string // who is there after it
+		then string // the members after it
 	}{
 		{"an operator deletes the znode", func(w *place, _ *coord.Client) { w.Must(w.Op().Delete(dir+"/self", -1)) }, coord.ErrDeleted, ""},
 		{"an operator replaces the znode", func(w *place, _ *coord.Client) {

@@ -90,7 +90,7 @@ func (ms *Membership) keep(ctx, leaving context.Context, p event.Publisher[Statu
 			close(ms.joined)
 		}
 	}
-	// Whoever deletes the znode may do so again and again.
+	// A znode that was deleted by hand may be deleted again and again.
 	pause := backoff.Backoff{Min: 10 * time.Millisecond, Max: time.Second}
 	for {
 		began := time.Now()

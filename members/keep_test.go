@@ -54,8 +54,8 @@ func TestKeepComesBack(t *testing.T) {
 	})
 }
 
-// Whoever deletes a member's znode again and again does not make its client a
-// hammer.
+// Somebody that deletes a member's znode again and again does not make its client
+// storm the ensemble.
 func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(term)

@@ -150,7 +150,7 @@ func (p *process) isIn(t *testing.T) (token coord.Token, outs []string) {
 }
 
 // TestProcesses: members whose processes are killed are seen to leave within
-// their session's timeout and two ticks, by all who watch, and nobody else is. One
+// their session's timeout and two ticks, by all onlookers, and nobody else is. One
 // that was stopped for longer is back without its own doing (R57), and one that
 // was killed and started again has to wait for its former self (R30).
 func TestProcesses(t *testing.T) {
@@ -201,9 +201,9 @@ func TestProcesses(t *testing.T) {
 	all("everybody", ids, began)
 	late := lookOn(t, harness.Dial(t, []string{server}, nil), dir)
 	onlookers = append(onlookers, late)
-	all("everybody, also by one who came late", ids, time.Now())
+	all("everybody, also by an onlooker that came late", ids, time.Now())
 	if !exactly(ids)(late.first) {
-		t.Errorf("the first view of one who came late has %d members", len(late.first.Members))
+		t.Errorf("the first view of an onlooker that came late has %d members", len(late.first.Members))
 	}
 
 	// At the same time five are killed, one is stopped, and another is killed and
@@ -226,33 +226,33 @@ func TestProcesses(t *testing.T) {
 	}
 	token, outs := again.isIn(t)
 	if len(outs) != 1 || !strings.Contains(outs[0], members.ErrTaken.Error()) || token <= tokens[restarted] {
-		t.Errorf("who was started again was out for %q; then in with token %d, formerly %d", outs, token, tokens[restarted])
+		t.Errorf("the member that was started again was out for %q; then in with token %d, formerly %d", outs, token, tokens[restarted])
 	}
 	took := time.Since(began)
 	t.Logf("started again: in after %v", took.Round(time.Millisecond))
 	if took > bound {
-		t.Errorf("who was started again is in after %v, want %v at the most", took, bound)
+		t.Errorf("the member that was started again is in after %v, want at most %v", took, bound)
 	}
 	if took := all("without the killed and the stopped", ids[killed+1:], began); took > bound {
-		t.Errorf("the last was seen to leave after %v, want %v at the most", took, bound)
+		t.Errorf("the last was seen to leave after %v, want at most %v", took, bound)
 	}
 	began = time.Now()
 	frozen.signal(t, syscall.SIGCONT)
 	token, outs = frozen.isIn(t)
 	if len(outs) == 0 || token <= tokens[frozen] {
-		t.Errorf("who was stopped was out for %q; then in with token %d, formerly %d", outs, token, tokens[frozen])
+		t.Errorf("the member that was stopped was out for %q; then in with token %d, formerly %d", outs, token, tokens[frozen])
 	}
 	for _, why := range outs {
 		// Of the clock and the ensemble's last events either can be the first to tell.
 		if !strings.Contains(why, coord.ErrExpired.Error()) && !strings.Contains(why, coord.ErrDeleted.Error()) {
-			t.Errorf("who was stopped was out for %q", why)
+			t.Errorf("the member that was stopped was out for %q", why)
 		}
 	}
-	t.Logf("who was stopped was out for %q", outs)
+	t.Logf("the member that was stopped was out for %q", outs)
 	all("it goes on", ids[killed:], began)
 	pid := fmt.Sprint(again.cmd.Process.Pid)
 	for _, o := range onlookers {
-		o.until(t, "the data of who was started again", func(v members.View) bool {
+		o.until(t, "the data of the member that was started again", func(v members.View) bool {
 			m, _ := v.Member(restarted.id)
 			return string(m.Data) == pid
 		})
@@ -287,7 +287,7 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 
-	// Who is told to end leaves at once.
+	// A member that is told to end leaves at once.
 	began = time.Now()
 	for _, p := range living {
 		p.in.Close()

@@ -16,7 +16,7 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// Of two that live the second is told that the ID is taken, whoever has it, and the
+// Of two that live the second is told that the ID is taken, in any session, and the
 // first is not disturbed.
 func TestTaken(t *testing.T) {
 	for _, tt := range []struct {

@@ -25,7 +25,7 @@ func TestForeignChildren(t *testing.T) {
 		w.create(dir+"/parent/child", "", zk.FlagEphemeral, world)
 		w.create(dir+"/sequential-", "", zk.FlagSequence, world)
 		w.create(dir+"/lock/_c_abc-lock-", "", zk.FlagEphemeral|zk.FlagSequence, world)
-		w.create(dir+"/curator", "10.0.0.1", zk.FlagEphemeral, world) // who makes them otherwise is a member
+		w.create(dir+"/curator", "10.0.0.1", zk.FlagEphemeral, world) // made like this, it is a member
 		before := w.Tree()
 		c := w.client(term)
 		r := w.watch(c, nil)

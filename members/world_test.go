@@ -127,7 +127,7 @@ func (w *place) stands(m *members.Membership, what string, ok func(members.Statu
 	}
 }
 
-// truth says who is a member, by what is on the server.
+// truth says which members there are, by what is on the server.
 func (w *place) truth() string {
 	w.Helper()
 	names, _, err := w.Op().Children(dir)

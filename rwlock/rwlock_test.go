@@ -88,8 +88,8 @@ func (w world) held(holds []*coord.Hold, want ...bool) {
 }
 
 // events checks how many events the server has sent to each of all since they
-// began to count, and has them begin anew. Who releases hears of its own node's
-// end.
+// began to count, and has them begin anew. A holder that releases hears of its own
+// node's end.
 func (w world) events(what string, all []*member, want ...int32) {
 	w.Helper()
 	var got []int32
@@ -119,7 +119,7 @@ var tests = []struct {
 		all := w.members(4)
 		h := w.queue("rrwr", all, 2)
 		w.held(h, true, true, false, false)
-		w.Wants(w.Outcome(all[0].TryAcquireRead(bg)), coord.ErrLocked) // behind a writer who waits
+		w.Wants(w.Outcome(all[0].TryAcquireRead(bg)), coord.ErrLocked) // behind a writer that waits
 		w.Wants(w.Outcome(all[0].TryAcquireWrite(bg)), coord.ErrLocked)
 		w.release(h[1]) // whom the writer follows
 		w.Eventually("the writer follows the other reader", func() bool { return w.Watches() == 3+2 })
@@ -395,21 +395,21 @@ var tests = []struct {
 		w.release(h)
 		w.Grant(beside)
 		w.release(beside)
-		w.Must(a.DoRead(bg, func(ctx context.Context, token coord.Token) error {
-			w.Wants(a.DoWrite(ctx, func(context.Context, coord.Token) error { return errors.New("ran") }), rwlock.ErrUpgrade)
+		w.Must(a.DoRead(bg, func(ctx context.Context, _ *coord.Hold) error {
+			w.Wants(a.DoWrite(ctx, func(context.Context, *coord.Hold) error { return errors.New("ran") }), rwlock.ErrUpgrade)
 			return nil
 		}))
-		w.Must(a.DoWrite(bg, func(ctx context.Context, token coord.Token) error {
+		w.Must(a.DoWrite(bg, func(ctx context.Context, _ *coord.Hold) error {
 			w.Wants(w.Outcome(a.AcquireWrite(ctx)), rwlock.ErrUpgrade)
 			w.Wants(w.Outcome(a.AcquireRead(ctx)), rwlock.ErrNested)
 			other := rwlock.New(a.Client.Client, w.Dir+"-other") // another lock may be had
 			defer w.Op().Delete(w.Dir+"-other", -1)
-			return other.DoWrite(ctx, func(context.Context, coord.Token) error { return nil })
+			return other.DoWrite(ctx, func(context.Context, *coord.Hold) error { return nil })
 		}))
 	}},
 	{"readers and writers of Curator and kazoo, and a mutex's contenders, are respected", func(w world) {
 		a := w.member()
-		w.Must(a.DoWrite(bg, func(context.Context, coord.Token) error { return nil }))
+		w.Must(a.DoWrite(bg, func(context.Context, *coord.Hold) error { return nil }))
 		put := func(name string, flags int32) string {
 			path, err := w.Op().Create(w.Dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
 			w.Must(err)
@@ -487,7 +487,7 @@ var tests = []struct {
 		next("ada writes", " reads")
 		w.Must(named.Downgrade(bg, h))
 		next("ada reads", " reads")
-		for _, node := range w.Children() { // of all who hold together, each can be revoked
+		for _, node := range w.Children() { // of several that hold together, each can be revoked
 			_, err := w.Op().Set(w.Dir+"/"+node, []byte("__REVOKE__"), -1)
 			w.Must(err)
 		}

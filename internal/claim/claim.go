@@ -159,7 +159,7 @@ func (d *driver) step(in input) {
 		d.followed = nil
 	}
 	d.do(o)
-	if was == proving && d.m.state == held {
+	if was == renewing && d.m.state == held {
 		d.grant()
 	}
 	d.tell()
@@ -242,8 +242,8 @@ func (d *driver) do(o op) {
 		request = func() input { return d.look(o, m.token) }
 	case clear:
 		request = func() input { return d.clear(m.token) }
-	case prove:
-		request = d.prove
+	case renew:
+		request = d.renew
 	case write:
 		data, gen := d.Data.get()
 		d.asked = gen

@@ -170,12 +170,13 @@ func (d *driver) clear(token int64) input {
 	return input{kind: cleared}
 }
 
-// prove waits until the session is known to live.
-func (d *driver) prove() input {
+// renew has the ensemble carry out a transaction, unless it has lately: only that
+// shows that the session lives.
+func (d *driver) renew() input {
 	if err := d.Session.Renew(background, d.Path); err != nil {
 		return input{kind: refused, err: err}
 	}
-	return input{kind: proven}
+	return input{kind: renewed}
 }
 
 // write writes data to the znode at the path.

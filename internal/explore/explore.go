@@ -58,7 +58,7 @@ func Walk[P World[W, A], W any, A fmt.Stringer](start W) (states int, fault stri
 		var next []*W
 		var nextIDs []int
 		for n, w := range level {
-			level[n] = nil // memory holds two levels at the most
+			level[n] = nil // memory holds at most two levels
 			acts := P(w).Enabled()
 			if len(acts) == 0 {
 				if what := P(w).Stuck(); what != "" {

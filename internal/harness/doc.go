@@ -18,7 +18,7 @@
 //
 // [Faults] lets each frame that a client sends or receives during a [Workload] meet
 // each [Fault], every time in a bubble of its own. A case that does not meet its
-// fault proves nothing, and fails.
+// fault shows nothing, and fails.
 //
 // A [Record] is what has passed on a client's link: which requests, how many events.
 //

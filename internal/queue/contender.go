@@ -177,7 +177,7 @@ func (d *driver) hear(snap event.Snapshot) {
 		d.step(input{kind: doubt})
 		return
 	}
-	d.step(input{kind: proof, token: snap.Czxid})
+	d.step(input{kind: confirmed, token: snap.Czxid})
 	switch revoked := string(snap.Data) == Revocation; {
 	case revoked && !d.granted:
 		d.step(input{kind: quit, err: coord.ErrRevoked}) // nobody has to stop first

@@ -14,8 +14,8 @@ var mutants = []struct {
 	world rule
 	step  func(*machine, input) action
 }{
-	{"holds without proof", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, in input) action {
-		m.proven = true
+	{"holds unconfirmed", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, in input) action {
+		m.confirmed = true
 		return m.step(in)
 	}},
 	{"holds in doubt", rule{n: 2, budget: budget{loss: 1}}, func(m *machine, in input) action {
@@ -34,7 +34,7 @@ var mutants = []struct {
 		m.lastBlocker = true
 		return m.step(in)
 	}},
-	{"overlooks who is ahead but behind as text", rule{n: 2}, func(m *machine, in input) action {
+	{"overlooks a contender that is ahead but behind as text", rule{n: 2}, func(m *machine, in input) action {
 		if in.kind == listed {
 			in.names = slices.DeleteFunc(slices.Clone(in.names), func(name string) bool { return name > m.node })
 		}
@@ -178,7 +178,7 @@ var mutants = []struct {
 		}
 		return m.atHead()
 	}},
-	{"reads beside a writer who holds", rule{n: 2, kinds: "rw"}, func(m *machine, in input) action {
+	{"reads beside a writer that holds", rule{n: 2, kinds: "rw"}, func(m *machine, in input) action {
 		if in.kind == listed && m.mode == Read {
 			in.names = slices.DeleteFunc(slices.Clone(in.names), func(name string) bool { return !reads(name) })
 		}

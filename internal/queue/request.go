@@ -50,7 +50,7 @@ func (d *driver) create() input {
 // client is about to remove.
 func (d *driver) list(sync bool) input {
 	for {
-		ours := Stakes(d.c, d.Dir) // before the listing: what is over by then is not in it
+		ours := Stakes(d.c, d.Dir) // before the listing, which does not show a node that was removed earlier
 		var err error
 		if sync {
 			err = d.s.Sync(background, d.Dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,13 +20,16 @@ import (
 )
 
 // Work is what is done while something is held.
-type work = func(context.Context, coord.Token) error
+type work = func(context.Context, *coord.Hold) error
+
+// A doer does f while it holds what is at path.
+type doer = func(ctx context.Context, c *coord.Client, path string, f work) error
 
 // A runner is a lock that can be held for the length of a function, once or again and
 // again.
 type runner struct {
 	name    string
-	do, run func(ctx context.Context, c *coord.Client, path string, f work) error
+	do, run doer
 	queued  bool   // in a directory at the path
 	blocker seeker // who excludes it
 }
@@ -102,21 +106,24 @@ var losses = []struct {
 	{"revocation", func(p place, c *harness.Client) { p.Set(p.node(), "__REVOKE__") }, coord.ErrRevoked},
 }
 
-// runs are what is guaranteed of Run and Do.
-var runs = []struct {
+// A guarantee is one that holds of each lock.
+type guarantee struct {
 	name string
 	run  func(p place)
-}{
+}
+
+// runs are what is guaranteed of Run and Do.
+var runs = []guarantee{
 	{"Run calls f again after each loss, whatever f has returned, until it returns with the lock held", func(p place) {
 		c, other := p.Client(T), p.Client(harness.Long)
 		calls := 0
 		var last coord.Token
-		p.Must(p.run(bg, c.Client, p.Dir, func(ctx context.Context, token coord.Token) error {
+		p.Must(p.run(bg, c.Client, p.Dir, func(ctx context.Context, h *coord.Hold) error {
 			p.Must(ctx.Err())
-			if token <= last {
-				p.Errorf("token %d after %d", token, last)
+			if h.Token() <= last {
+				p.Errorf("token %d after %d", h.Token(), last)
 			}
-			last = token
+			last = h.Token()
 			n := calls
 			if calls++; n == 3*len(losses) {
 				return nil
@@ -136,7 +143,7 @@ var runs = []struct {
 	}},
 	{"Run ends with f's error, if the lock is held until f returns", func(p place) {
 		c, other := p.Client(T), p.Client(harness.Long)
-		if err := p.run(bg, c.Client, p.Dir, func(context.Context, coord.Token) error { return errMine }); err != errMine {
+		if err := p.run(bg, c.Client, p.Dir, func(context.Context, *coord.Hold) error { return errMine }); err != errMine {
 			p.Errorf("Run = %v", err)
 		}
 		p.free(other)
@@ -149,7 +156,7 @@ var runs = []struct {
 		back := make(chan error, 1)
 		var called atomic.Bool
 		go func() {
-			back <- p.run(bg, c.Client, p.Dir, func(context.Context, coord.Token) error {
+			back <- p.run(bg, c.Client, p.Dir, func(context.Context, *coord.Hold) error {
 				called.Store(true)
 				return nil
 			})
@@ -192,7 +199,7 @@ var runs = []struct {
 		ctx, cancel := context.WithCancelCause(bg)
 		back := make(chan error, 1)
 		go func() {
-			back <- p.run(ctx, c.Client, p.Dir, func(context.Context, coord.Token) error { panic("called beside the holder") })
+			back <- p.run(ctx, c.Client, p.Dir, func(context.Context, *coord.Hold) error { panic("called beside the holder") })
 		}()
 		p.Eventually("a waiter", func() bool { return !p.queued || len(p.Children(p.Dir)) > before })
 		cancel(cause)
@@ -205,7 +212,7 @@ var runs = []struct {
 		c, other := p.Client(T), p.Client(harness.Long)
 		for _, want := range []error{nil, errMine} {
 			ctx, cancel := context.WithCancel(bg)
-			err := p.run(ctx, c.Client, p.Dir, func(ctx context.Context, _ coord.Token) error {
+			err := p.run(ctx, c.Client, p.Dir, func(ctx context.Context, _ *coord.Hold) error {
 				cancel()
 				p.Wait("end of the work", ctx.Done())
 				return want
@@ -220,7 +227,7 @@ var runs = []struct {
 		c, other := p.Client(T), p.Client(harness.Long)
 		ctx, cancel := context.WithCancel(bg)
 		calls := 0
-		err := p.run(ctx, c.Client, p.Dir, func(ctx context.Context, _ coord.Token) error {
+		err := p.run(ctx, c.Client, p.Dir, func(ctx context.Context, _ *coord.Hold) error {
 			calls++
 			p.Expire(c)
 			p.Wait("end of the work", ctx.Done())
@@ -236,7 +243,7 @@ var runs = []struct {
 	{"Run ends when the client is closed, whatever f returns", func(p place) {
 		c, other := p.Client(T), p.Client(harness.Long)
 		for _, mine := range []error{nil, errMine} {
-			err := p.run(bg, c.Client, p.Dir, func(ctx context.Context, _ coord.Token) error {
+			err := p.run(bg, c.Client, p.Dir, func(ctx context.Context, _ *coord.Hold) error {
 				go c.Close()
 				p.Wait("end of the work", ctx.Done())
 				return mine
@@ -266,7 +273,7 @@ var runs = []struct {
 			_, err = p.Op().SetACL(dir, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1)
 			p.Must(err)
 			calls := 0
-			err = p.run(bg, c.Client, dir, func(ctx context.Context, _ coord.Token) error {
+			err = p.run(bg, c.Client, dir, func(ctx context.Context, _ *coord.Hold) error {
 				calls++
 				p.Set(dir+"/"+p.Children(dir)[0], "__REVOKE__")
 				p.Wait("end of the work", ctx.Done())
@@ -290,7 +297,7 @@ var runs = []struct {
 					panic(p)
 				}
 			}()
-			_ = p.run(bg, c.Client, p.Dir, func(context.Context, coord.Token) error { panic(errMine) })
+			_ = p.run(bg, c.Client, p.Dir, func(context.Context, *coord.Hold) error { panic(errMine) })
 		}()
 		p.free(other)
 	}},
@@ -308,7 +315,7 @@ var runs = []struct {
 			{"an error of its own", func(context.Context) error { return errMine }, errMine.Error() + "\n"},
 		} {
 			c := p.Client(T)
-			err := p.do(bg, c.Client, p.Dir, func(ctx context.Context, _ coord.Token) error {
+			err := p.do(bg, c.Client, p.Dir, func(ctx context.Context, _ *coord.Hold) error {
 				p.Expire(c)
 				p.Wait("end of the work", ctx.Done())
 				return x.f(ctx)
@@ -330,7 +337,7 @@ func TestRun(t *testing.T) {
 	for _, r := range runners {
 		t.Run(r.name, func(t *testing.T) {
 			harness.Both(t, func(t *testing.T, in harness.Maker) {
-				for _, x := range runs {
+				for _, x := range slices.Concat(runs, holds) {
 					t.Run(x.name, func(t *testing.T) {
 						in(t, func(w *harness.World) { x.run(place{w, r}) })
 					})
@@ -349,7 +356,7 @@ func TestRunPauses(t *testing.T) {
 				ctx, cancel := context.WithTimeout(bg, time.Minute)
 				defer cancel()
 				calls := 0
-				w.Wants(r.run(ctx, c.Client, w.Dir, func(ctx context.Context, _ coord.Token) error {
+				w.Wants(r.run(ctx, c.Client, w.Dir, func(ctx context.Context, _ *coord.Hold) error {
 					calls++
 					w.Delete(place{w, r}.node())
 					<-ctx.Done()
@@ -378,7 +385,7 @@ func TestRunInOnePlace(t *testing.T) {
 				clients := []*harness.Client{w.Client(T), w.Client(T), w.Client(T)}
 				for _, c := range clients {
 					go func() {
-						back <- r.run(ctx, c.Client, w.Dir, func(ctx context.Context, _ coord.Token) error {
+						back <- r.run(ctx, c.Client, w.Dir, func(ctx context.Context, _ *coord.Hold) error {
 							if inside.Add(1) > 1 {
 								w.Error("two inside")
 							}

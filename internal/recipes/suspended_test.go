@@ -153,8 +153,9 @@ func TestStreamsSaySuspendedInTime(t *testing.T) {
 	}
 }
 
-// Who has held a lock, and sends others to the holder that its stream names, never
-// sends them to itself once it has lost the lock, and in the end to the next holder.
+// A client that has held a lock, and sends others to the holder that its stream names,
+// never sends them to itself once it has lost the lock, and in the end to the next
+// holder.
 func TestNobodyIsSentToAHolderThatIsGone(t *testing.T) {
 	for _, l := range []struct {
 		name    string

@@ -163,7 +163,7 @@ func (w *world) snapshot(v int8) event.Snapshot {
 	return event.Snapshot{Exists: true, Stat: stat, Data: someData}
 }
 
-// shows reports whether s is what a read in version v shows, to one who follows
+// shows reports whether s is what a read in version v shows, to a subscriber that follows
 // what the rule says.
 func (w *world) shows(v int8, s event.Snapshot) bool {
 	return same(w.rule.key.kind, w.snapshot(v), unsuspended(s))
