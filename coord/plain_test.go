@@ -419,7 +419,7 @@ func TestGuardedWrite(t *testing.T) {
 // a byte larger is not sent.
 func TestPlainRequestSize(t *testing.T) {
 	exact := func(t testing.TB, m *meter, servers []string) {
-		c := dialled(t, m, servers, nil)
+		c := dialed(t, m, servers, nil)
 		dir := fmt.Sprintf("/size-%d", time.Now().UnixNano())
 		for what, do := range map[string]func(n int) error{
 			"create":    func(n int) error { _, err := c.Create(bg, dir+"-a", make([]byte, n), 0); return err },
