@@ -47,7 +47,7 @@ type Client struct {
 	// holds is how many are not over.
 	holds int
 	// past are the ids of the last sessions that were over, oldest first.
-	past []int64
+	past []SessionID
 
 	// local is the map that Kit.Values returns.
 	local sync.Map

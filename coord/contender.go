@@ -4,9 +4,9 @@ import "time"
 
 // A Contender is a client that holds a lock or waits for it, as the others see it.
 type Contender struct {
-	Label   string // what it says of itself, such as a host name; empty if that is not known
-	Node    string // the name of its znode
-	Session int64  // its session; zero for a znode that belongs to none
+	Label   string    // what it says of itself, such as a host name; empty if that is not known
+	Node    string    // the name of its znode
+	Session SessionID // its session; zero for a znode that belongs to none
 	// Token is the fencing token that it has once it holds. But a reader that was a writer
 	// before a downgrade keeps the writer's token, which is less than this one.
 	Token Token
@@ -18,8 +18,9 @@ type Contender struct {
 	Revoked bool
 }
 
-// A Queue is what a stream of contenders delivers.
-type Queue struct {
+// A Contention is what a stream of contenders delivers: the clients that hold something,
+// and those that wait for it.
+type Contention struct {
 	Contenders []Contender // in their order, the holder first; not to be modified
 	// Suspended says that the connection is down, and that this is what was last known.
 	// There may be another holder now, or none: do not act on it, for instance by sending

@@ -52,7 +52,7 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	if r.Session != 0 && r.Timeout < 4*time.Millisecond {
 		return nil, fmt.Errorf("%w: session timeout of %v", errMangled, r.Timeout)
 	}
-	if err := t.s.granted(r.Session, sessionTimeout(r.Timeout), t.asked); err != nil {
+	if err := t.s.granted(SessionID(r.Session), sessionTimeout(r.Timeout), t.asked); err != nil {
 		return nil, err
 	}
 	if r.Session != 0 { // zero is the answer that the session is over
@@ -68,7 +68,7 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 
 // granted notes that a server has opened or resumed the session with this id, or, if id is
 // zero, that it knows of none to resume. If s is over, granted returns why.
-func (s *Session) granted(id int64, timeout sessionTimeout, asked moment) error {
+func (s *Session) granted(id SessionID, timeout sessionTimeout, asked moment) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	switch {

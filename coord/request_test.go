@@ -59,7 +59,7 @@ func TestSessionRequests(t *testing.T) {
 			t.Errorf("Get: %+v, %v", n, err)
 		}
 		n, err = s.Exists(bg, "/b")
-		if err != nil || n.EphemeralOwner != s.ID() || !n.Exists {
+		if err != nil || coord.SessionID(n.EphemeralOwner) != s.ID() || !n.Exists {
 			t.Errorf("Exists: %+v, %v", n, err)
 		}
 		names, dir, err := s.Children(bg, "/")

@@ -42,7 +42,7 @@ type Session struct {
 	// The rest is guarded by c.mu.
 
 	// id is zero until the first handshake.
-	id    int64
+	id    SessionID
 	lease lease
 	// gate is open while a server serves the session. After the end it stays open or not,
 	// as it was then, but admits nothing.
@@ -86,7 +86,7 @@ func (c *Client) newSession() *Session {
 }
 
 // ID returns the session's id, zero until there is one.
-func (s *Session) ID() int64 {
+func (s *Session) ID() SessionID {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	return s.id

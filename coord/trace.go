@@ -48,8 +48,8 @@ type Trace struct {
 	// HoldBegin is called when a Hold is acquired, after WaitEnd, and HoldEnd when it
 	// is released or lost: its Err is [ErrReleased], or the cause of the loss.
 	HoldBegin, HoldEnd func(context.Context, HoldInfo)
-	// Done is called once for each Hold, last, when [Hold.Done] is closed.
-	Done func(context.Context, HoldInfo)
+	// HoldDone is called once for each Hold, last, when [Hold.Done] is closed.
+	HoldDone func(context.Context, HoldInfo)
 }
 
 // A HoldInfo describes a [Hold] to the functions of a [Trace], as it was at the moment that
@@ -58,7 +58,7 @@ type HoldInfo struct {
 	ID       uint64    // tells the holds of a program apart
 	Op, Path string    // as in an Error, such as "acquire" and the path of a lock
 	Token    Token     // zero until acquired
-	Session  int64     // the id of the session in which it is held; zero until acquired
+	Session  SessionID // the id of the session in which it is held; zero until acquired
 	Asked    time.Time // when it was asked for
 	Acquired time.Time // when it was acquired
 	Ended    time.Time // when it was released or lost, or was given up before it was held
@@ -94,7 +94,7 @@ type RequestInfo struct {
 	// transactions that keep holds good.
 	Op      string
 	Path    string    // the first one of a transaction
-	Session int64     // the session's id; zero if the request was not sent
+	Session SessionID // the session's id; zero if the request was not sent
 	Begin   time.Time // when the request was made, and began to wait for a connection
 	Sent    time.Time // when it was handed to the connection; zero if it was not
 	End     time.Time // when it was answered or given up
@@ -106,7 +106,7 @@ type RequestInfo struct {
 // SuspendEnd, the time without a connection; for Expired, the life of the session. For
 // SuspendBegin both are the moment itself.
 type SessionInfo struct {
-	ID         int64         // the session's, which ZooKeeper's logs have in hex; zero if there is none yet
+	ID         SessionID     // zero if there is no session yet
 	Server     string        // the one dialed; for SuspendEnd and Expired, the last one
 	Timeout    time.Duration // how long the ensemble keeps the session without hearing from the client
 	Begin, End time.Time
