@@ -46,7 +46,7 @@ type Client struct {
 	// holds is how many are not over.
 	holds int
 	// past are the ids of the last sessions that were over, oldest first.
-	past []int64
+	past []SessionID
 
 	// local is what recipes keep: see Kit.Values.
 	local sync.Map

@@ -78,7 +78,7 @@ func TestHooksThatDoNotReturn(t *testing.T) {
 			Trace: &coord.Trace{
 				DialFailed: func(context.Context, coord.SessionInfo) { traced = append(traced, "failed"); runtime.Goexit() },
 				Connected:  func(context.Context, coord.SessionInfo) { traced = append(traced, "connected"); runtime.Goexit() },
-				Done:       func(context.Context, coord.HoldInfo) { traced = append(traced, "done"); runtime.Goexit() },
+				HoldDone:   func(context.Context, coord.HoldInfo) { traced = append(traced, "done"); runtime.Goexit() },
 			},
 		})
 		must(t, err)

@@ -51,7 +51,7 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	if r.Session != 0 && r.Timeout < 4*time.Millisecond {
 		return nil, fmt.Errorf("%w: session timeout of %v", errMangled, r.Timeout)
 	}
-	if err := t.s.granted(r.Session, sessionTimeout(r.Timeout), t.asked); err != nil {
+	if err := t.s.granted(SessionID(r.Session), sessionTimeout(r.Timeout), t.asked); err != nil {
 		return nil, err
 	}
 	if r.Session != 0 {
@@ -67,7 +67,7 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 
 // granted notes that a server has opened or resumed the session id; if id is zero, that
 // there is none to resume. The error is that s is over.
-func (s *Session) granted(id int64, timeout sessionTimeout, asked moment) error {
+func (s *Session) granted(id SessionID, timeout sessionTimeout, asked moment) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	switch {

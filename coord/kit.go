@@ -82,7 +82,7 @@ func (k *Kit) Values() *sync.Map { return &k.c.local }
 // IsPastSession reports whether id is that of an earlier session of the client. The
 // ensemble may still keep it, with its ephemeral znodes, for a while. Only the last
 // few are remembered.
-func (k *Kit) IsPastSession(id int64) bool {
+func (k *Kit) IsPastSession(id SessionID) bool {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	return slices.Contains(k.c.past, id)

@@ -109,17 +109,17 @@ func (r *reporter) connected(i SessionInfo) {
 	r.mu.Lock()
 	clear(r.told)
 	r.mu.Unlock()
-	r.log(r.ctx, slog.LevelInfo, "zookeeper connected", "server", i.Server, "session", sessionID(i.ID), "timeout", i.Timeout)
+	r.log(r.ctx, slog.LevelInfo, "zookeeper connected", "server", i.Server, "session", i.ID, "timeout", i.Timeout)
 	r.session(r.trace.Connected, i)
 }
 
 func (r *reporter) suspended(i SessionInfo) {
-	r.log(r.ctx, slog.LevelWarn, "zookeeper connection lost", "server", i.Server, "session", sessionID(i.ID))
+	r.log(r.ctx, slog.LevelWarn, "zookeeper connection lost", "server", i.Server, "session", i.ID)
 	r.session(r.trace.SuspendBegin, i)
 }
 
 func (r *reporter) expired(i SessionInfo) {
-	r.log(r.ctx, slog.LevelWarn, "zookeeper session lost", "server", i.Server, "session", sessionID(i.ID), "err", i.Err)
+	r.log(r.ctx, slog.LevelWarn, "zookeeper session lost", "server", i.Server, "session", i.ID, "err", i.Err)
 	r.session(r.trace.Expired, i)
 }
 
@@ -142,7 +142,7 @@ func (r *reporter) acquired(h *Hold) {
 	}
 	i := &h.info
 	i.Acquired, i.Token, i.Session = time.Now(), h.token, h.session.id
-	r.log(h.ctx, slog.LevelDebug, "zookeeper hold acquired", "op", i.Op, "path", i.Path, "hold", i.ID, "token", i.Token, "session", sessionID(i.Session))
+	r.log(h.ctx, slog.LevelDebug, "zookeeper hold acquired", "op", i.Op, "path", i.Path, "hold", i.ID, "token", i.Token, "session", i.Session)
 	r.hold(r.trace.WaitEnd, h.ctx, *i)
 	r.hold(r.trace.HoldBegin, h.ctx, *i)
 }
@@ -160,7 +160,7 @@ func (r *reporter) ended(h *Hold, cause error) {
 		r.hold(r.trace.WaitEnd, h.ctx, *i)
 		return
 	case cause != ErrReleased:
-		r.log(h.ctx, slog.LevelWarn, "zookeeper hold lost", "op", i.Op, "path", i.Path, "hold", i.ID, "session", sessionID(i.Session), "err", cause)
+		r.log(h.ctx, slog.LevelWarn, "zookeeper hold lost", "op", i.Op, "path", i.Path, "hold", i.ID, "session", i.Session, "err", cause)
 	}
 	r.hold(r.trace.HoldEnd, h.ctx, *i)
 }
@@ -173,16 +173,10 @@ func (r *reporter) gone(h *Hold) {
 	i := &h.info
 	i.Done = time.Now()
 	r.log(h.ctx, slog.LevelDebug, "zookeeper hold done", "op", i.Op, "path", i.Path, "hold", i.ID, "err", i.Err)
-	r.hold(r.trace.Done, h.ctx, *i)
+	r.hold(r.trace.HoldDone, h.ctx, *i)
 }
 
 // notRemoved reports that the znode of h stays.
 func (r *reporter) notRemoved(h *Hold, err error) {
 	r.log(h.ctx, slog.LevelWarn, "zookeeper znode left behind until the session ends", "op", h.op, "path", h.path, "hold", h.info.ID, "err", err)
 }
-
-// A sessionID is logged as it is in ZooKeeper's logs.
-type sessionID int64
-
-// LogValue implements [slog.LogValuer].
-func (id sessionID) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf("%#x", uint64(id))) }

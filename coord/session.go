@@ -42,7 +42,7 @@ type Session struct {
 	// The rest is guarded by c.mu.
 
 	// id is zero until the first handshake.
-	id    int64
+	id    SessionID
 	lease lease
 	// gate is open while a server serves the session. After the end it stays as it was
 	// then, and admits nothing.
@@ -82,8 +82,8 @@ func (c *Client) newSession() *Session {
 	return s
 }
 
-// ID returns the session's number, zero until it is established.
-func (s *Session) ID() int64 {
+// ID returns the session's id, zero until it is established.
+func (s *Session) ID() SessionID {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	return s.id

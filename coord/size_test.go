@@ -9,13 +9,17 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
@@ -125,5 +129,95 @@ func TestJustEnoughRoom(t *testing.T) {
 			}
 			break
 		}
+	})
+}
+
+// CheckSize says what Multi would, and asks nothing.
+func TestCheckSize(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{})
+		for _, tt := range []struct {
+			op   coord.Op
+			want error
+		}{
+			{coord.OpSet("/a", make([]byte, 1<<19), -1), nil},
+			{coord.OpSet("/a", make([]byte, 1<<20), -1), coord.ErrTooLarge},
+			{coord.OpDelete("a", -1), coord.ErrInvalidPath},
+		} {
+			if err := c.Kit().CheckSize(tt.op); !errors.Is(err, tt.want) {
+				t.Errorf("%v: %v, want %v", tt.op, err, tt.want)
+			}
+		}
+		if err := c.Kit().CheckSize(coord.OpSet("/a", make([]byte, 1<<19), -1), coord.OpSet("/b", make([]byte, 1<<19), -1)); !errors.Is(err, coord.ErrTooLarge) {
+			t.Errorf("two at once: %v", err)
+		}
+	})
+}
+
+// What a server would hang up on is not sent.
+func TestLongPaths(t *testing.T) {
+	bubble(t, func(w *world) {
+		l := w.line()
+		c := w.client(l, coord.Options{})
+		r := harness.RecordLink(l)
+		good := "/" + strings.Repeat("ü", 8191) + "x"
+		if err := zkpath.Check(good); len(good) != 16<<10 || err != nil {
+			t.Errorf("Check of %d bytes = %v", len(good), err)
+		}
+		for _, bad := range []string{good + "x", "/" + strings.Repeat("a/", 1<<20) + "a"} {
+			err := zkpath.Check(bad)
+			if !errors.Is(err, coord.ErrInvalidPath) || len(err.Error()) > 1000 {
+				t.Errorf("Check of %d bytes = %.1000v", len(bad), err)
+			}
+			for _, s := range []*event.Stream[event.Snapshot]{c.Watch(bg, bad, event.Data), c.Kit().WatchUntilDeleted(bg, bad)} {
+				if !errors.Is(s.Err(), coord.ErrInvalidPath) {
+					t.Errorf("a stream on %d bytes: %.1000v", len(bad), s.Err())
+				}
+			}
+		}
+		synctest.Wait()
+		if got := r.Requests(); len(got) > 0 {
+			t.Errorf("asked for %.100q", got)
+		}
+	})
+}
+
+// A request that is just small enough is sent, and the server takes it; one that is
+// a byte larger is not sent.
+func TestPlainRequestSize(t *testing.T) {
+	exact := func(t testing.TB, m *meter, servers []string) {
+		c := dialled(t, m, servers, nil)
+		dir := fmt.Sprintf("/size-%d", time.Now().UnixNano())
+		for what, do := range map[string]func(n int) error{
+			"create":    func(n int) error { _, err := c.Create(bg, dir+"-a", make([]byte, n), 0); return err },
+			"sequence":  func(n int) error { _, err := c.Create(bg, dir+"-b", make([]byte, n), coord.Sequential); return err },
+			"container": func(n int) error { _, err := c.Create(bg, dir+"-c", make([]byte, n), coord.Container); return err },
+			"txn": func(n int) error {
+				_, err := c.Txn(bg, coord.OpCreate(dir+"-t", nil, 0), coord.OpSet(dir+"-t", make([]byte, n), 0))
+				return err
+			},
+		} {
+			n := limit
+			for errors.Is(do(n), coord.ErrTooLarge) {
+				n--
+			}
+			if conns, longest := m.carried(); conns != 1 || longest != limit {
+				t.Errorf("%s: %d bytes of data, %d connections, the longest request is of %d bytes", what, n, conns, longest)
+			}
+		}
+		set := func(n int) error { _, err := c.Set(bg, dir+"-a", make([]byte, n), -1); return err }
+		n := limit
+		for errors.Is(set(n), coord.ErrTooLarge) {
+			n--
+		}
+		if conns, longest := m.carried(); conns != 1 || longest != limit {
+			t.Errorf("set: %d bytes of data, %d connections, the longest request is of %d bytes", n, conns, longest)
+		}
+	}
+	t.Run("fake", func(t *testing.T) {
+		bubble(t, func(w *world) { exact(w, &meter{dial: w.line().Dial}, []string{"server"}) })
+	})
+	t.Run("real", func(t *testing.T) {
+		exact(t, &meter{dial: new(net.Dialer).DialContext}, ensemble.Shared(t).Servers())
 	})
 }

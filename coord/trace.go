@@ -48,8 +48,8 @@ type Trace struct {
 	// HoldBegin is called when a Hold is acquired, after WaitEnd, and HoldEnd when it
 	// is released or lost: its Err is [ErrReleased], or the cause of the loss.
 	HoldBegin, HoldEnd func(context.Context, HoldInfo)
-	// Done is called once for each Hold, last, when [Hold.Done] is closed.
-	Done func(context.Context, HoldInfo)
+	// HoldDone is called once for each Hold, last, when [Hold.Done] is closed.
+	HoldDone func(context.Context, HoldInfo)
 }
 
 // A HoldInfo describes a [Hold] to the functions of a [Trace], as of the moment that
@@ -58,7 +58,7 @@ type HoldInfo struct {
 	ID       uint64    // tells the holds of a program apart
 	Op, Path string    // what was asked for, such as "acquire", and of what
 	Token    Token     // zero until acquired
-	Session  int64     // in which it is held; zero until acquired
+	Session  SessionID // in which it is held; zero until acquired
 	Asked    time.Time // when it was asked for
 	Acquired time.Time // when it was acquired
 	Ended    time.Time // when the waiting ended in vain, or the holding ended
@@ -94,7 +94,7 @@ type RequestInfo struct {
 	// transactions that keep holds good.
 	Op      string
 	Path    string    // of a transaction, the first; empty if it is not known
-	Session int64     // zero if it was not sent
+	Session SessionID // zero if it was not sent
 	Begin   time.Time // when it was asked for
 	Sent    time.Time // when it was handed to the connection; zero if it was not
 	End     time.Time // when it was answered or given up
@@ -106,7 +106,7 @@ type RequestInfo struct {
 // connect; for SuspendEnd, the time without a connection; for Expired, the life of the
 // session. For SuspendBegin both are the moment itself.
 type SessionInfo struct {
-	ID         int64         // which ZooKeeper's logs have in hex; zero if there is no session yet
+	ID         SessionID     // zero if there is no session yet
 	Server     string        // the one dialed; when the connection or the session ends, the last one
 	Timeout    time.Duration // how long the ensemble keeps the session without hearing from the client
 	Begin, End time.Time

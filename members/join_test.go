@@ -24,7 +24,7 @@ func TestJoin(t *testing.T) {
 		data[0] = 'X' // what was given is what counts
 		w.Must(h.Wait())
 		w.sees(r, "self=1")
-		if _, stat, err := w.Op().Exists(dir + "/self"); err != nil || stat.EphemeralOwner != c.Kit().Session().ID() || coord.Token(stat.Czxid) != h.Token() {
+		if _, stat, err := w.Op().Exists(dir + "/self"); err != nil || coord.SessionID(stat.EphemeralOwner) != c.Kit().Session().ID() || coord.Token(stat.Czxid) != h.Token() {
 			w.Errorf("%+v, %v; token %v", stat, err, h.Token())
 		}
 		w.Must(w.passes(h))

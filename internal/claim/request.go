@@ -123,17 +123,18 @@ func (d *driver) look(o op, token int64) input {
 		return input{kind: refused, err: err}
 	}
 	in := input{kind: seen, at: znode{n.Czxid, n.Version}}
-	switch self := n.EphemeralOwner == d.Session.ID(); {
+	owner := coord.SessionID(n.EphemeralOwner)
+	switch self := owner == d.Session.ID(); {
 	case !n.Exists:
 	case o.guard:
 		in.at.version = ourVersion // of the znode at the path, as it was made
 		in.whose = mine
 	case token != 0 && n.Czxid == token, token == 0 && self && o.sync:
 		in.whose = mine
-	case token == 0 && !d.Lock && (self || d.Client.Kit().IsPastSession(n.EphemeralOwner)):
+	case token == 0 && !d.Lock && (self || d.Client.Kit().IsPastSession(owner)):
 		in.whose = former
 	default:
-		in.whose, in.err = another, d.Taken(n.EphemeralOwner)
+		in.whose, in.err = another, d.Taken(owner)
 	}
 	return in
 }
