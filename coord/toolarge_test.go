@@ -106,8 +106,8 @@ var tooLarge = []struct {
 	{"members, Update", "update", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
 		m := members.New(c, path[:strings.LastIndexByte(path, '/')]).Keep(ctx, members.Member{ID: "x"})
 		<-m.Joined()
-		refused := m.Update(ctx, make([]byte, maxData))
-		if err := errors.Join(m.Update(ctx, []byte("small")), m.Leave(bg)); err != nil {
+		refused := m.SetData(ctx, make([]byte, maxData))
+		if err := errors.Join(m.SetData(ctx, []byte("small")), m.Leave(bg)); err != nil {
 			return fmt.Errorf("is no member any more: %w", err)
 		}
 		return refused
