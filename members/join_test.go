@@ -107,7 +107,7 @@ func TestOperatorChangesTheData(t *testing.T) {
 		}
 		w.sees(r, "held=operator kept=operator")
 		w.Must(h.Err())
-		w.Must(m.Update(bg, []byte("2")))
+		w.Must(m.SetData(bg, []byte("2")))
 		w.sees(r, "held=operator kept=2")
 		w.Must(h.Release(bg))
 		w.Must(m.Leave(bg))
@@ -179,7 +179,7 @@ func TestJoinCtx(t *testing.T) {
 		cancel(cause)
 		time.Sleep(time.Minute)
 		w.Must(h.Err())
-		w.Must(m.Update(bg, []byte("on")))
+		w.Must(m.SetData(bg, []byte("on")))
 		if got := w.truth(); got != "other=on self=" {
 			w.Errorf("there is %q", got)
 		}

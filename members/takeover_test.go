@@ -42,7 +42,7 @@ func TestTakeoverOfOnesOwn(t *testing.T) {
 					heal()
 					if kept {
 						w.out(m, coord.ErrExpired)
-						go m.Update(bg, []byte("2"))
+						go m.SetData(bg, []byte("2"))
 						w.in(m)
 					} else {
 						w.join(c, "self", "2")
