@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/zkcoord/zkcoord/event"
-	"github.com/zkcoord/zkcoord/internal/watch"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -97,10 +96,6 @@ func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[
 	}
 	return k.c.loop.WatchUntilDeleted(ctx, k.c.FullPath(path), path)
 }
-
-// WatchSet returns an empty set of watched znodes, which the caller must close. It is for
-// the recipes of this module.
-func (k *Kit) WatchSet() *watch.Set { return k.c.loop.NewSet(k.c.FullPath) }
 
 // Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the same
 // client, that has not ended. A recipe whose holds exclude each other does not acquire

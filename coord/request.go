@@ -94,7 +94,7 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 // Create creates the znode at path, repeatedly until there is an answer, and returns its
 // path. [ErrNodeExists] may mean that an earlier attempt was carried out and its answer
 // lost. A sequential znode is refused, because there might then be two of it: create it
-// with [Session.Multi]. Its access list is acl or, if that is empty, [Options].ACL.
+// with [Session.Txn]. Its access list is acl or, if that is empty, [Options].ACL.
 func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mode, acl ...ACL) (string, error) {
 	if mode.sequential() {
 		return "", &refusal{fmt.Sprintf("coord: mode %v in a request that may be repeated", mode), zk.ErrInvalidFlags}
