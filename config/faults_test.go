@@ -93,7 +93,7 @@ var plots = []struct {
 		w.Create("/a", "")
 		w.Create("/a/n", "0")
 		other := w.Client(harness.Long).Client
-		var meddled atomic.Bool // who comes second does not wait: a mutex would stop the bubble's time
+		var meddled atomic.Bool // the second to come does not wait: a mutex would stop the bubble's time
 		var wg sync.WaitGroup
 		errs := make([]error, 2)
 		for i := range errs {

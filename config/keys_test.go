@@ -230,8 +230,8 @@ func TestKeysStay(t *testing.T) {
 	})
 }
 
-// Whoever answers knows what was stored before the question: Read has its server
-// catch up first, and so does Modify when it has met with another's change.
+// An answer has what was stored before the question: Read makes its server catch up
+// first, and so does Modify when it has met with another's change.
 func TestReadsCatchUp(t *testing.T) {
 	bubble(t, func(w *world) {
 		_, err := add(bg, w.c, "/n")

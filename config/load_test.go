@@ -98,7 +98,7 @@ func TestLoad(t *testing.T) {
 	}
 	for i, s := range streams {
 		if i%2 == 1 {
-			if u := <-s.Updates(); u.Value != last { // who has never read before finds the newest
+			if u := <-s.Updates(); u.Value != last { // a stream that was never read before has the newest
 				t.Errorf("stream %d, never read: %+v", i, u)
 			}
 		}

@@ -21,7 +21,7 @@ import (
 
 // modifyingsLost are what Modify must do when answers are lost, or nobody waits for them.
 var modifyingsLost = []guarantee{
-	{"who leaves while an answer is due is told that the outcome is unknown, and the next change is exact", func(w *world) {
+	{"a caller that leaves while an answer is due is told that the outcome is unknown, and the next change is exact", func(w *world) {
 		_, err := add(bg, w.c, "/n")
 		w.Must(err)
 		for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {

@@ -15,8 +15,8 @@ import (
 )
 
 // Publish stores the values of set and removes other keys, in one transaction.
-// Whoever reads them finds all of it or nothing, and never a part of it beside a part
-// of what another publishes at the same time. (Of several streams each is told of
+// A reader finds all of it or nothing, and never a part of it beside a part of what
+// another publishes at the same time. (Of several streams each is told of
 // its own key, one after the other.) Keys are paths relative to that of the tree,
 // such as "db/host".
 //
@@ -26,7 +26,7 @@ import (
 // no error; to remove one that has children is one, [coord.ErrNotEmpty], unless they
 // are removed as well. Among several keys, the same transaction makes sure that a key
 // does not exist: a znode is created in its place and deleted again. That needs the
-// permission for both, makes those who follow the directory look at it again, and is
+// permission for both, makes clients that follow the directory look at it again, and is
 // refused below an ephemeral znode, which can have no keys.
 //
 // A publication is carried out once or not at all, and its errors mean what those of
@@ -159,7 +159,7 @@ func confirm(ctx context.Context, s *coord.Session, path string) error {
 	switch {
 	case errors.Is(err, coord.ErrNoNode):
 		return nil
-	case coord.Refused(err): // something is there
+	case s.Refused(err): // something is there
 		return errStale
 	}
 	return err

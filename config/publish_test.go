@@ -188,7 +188,7 @@ var publishings = []guarantee{
 		for i := range 60 {
 			keys = append(keys, fmt.Sprint(i, strings.Repeat("x", 10<<10)))
 		}
-		if err := w.numbers(nil, keys...); !coord.Refused(err) {
+		if err := w.numbers(nil, keys...); !w.c.Kit().Session().Refused(err) {
 			w.Errorf("to find %d keys absent: %v", len(keys), err)
 		}
 		w.Must(w.numbers(nil, keys[:40]...))
@@ -206,7 +206,7 @@ var publishings = []guarantee{
 			w.Errorf("stored\n%s", w.Tree())
 		}
 	}},
-	{"of many who publish at once none is mixed with another", func(w *world) {
+	{"of many publications at once none is mixed with another", func(w *world) {
 		var clients []*coord.Client
 		for range 4 {
 			c := w.Dial(nil, nil).Client

@@ -13,7 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 )
 
-// However an Auth is printed, and whatever it is in, the credential is not.
+// However an Auth is printed, and in whatever it is contained, the credential is not.
 func TestCredentialIsNotPrinted(t *testing.T) {
 	auth := coord.Auth{Scheme: "digest", Credential: []byte(secret)}
 	none := (*coord.Auth)(nil)

@@ -42,7 +42,7 @@ func (p *pipe) Close() error {
 	return p.Conn.Close()
 }
 
-// Close takes two seconds at the most of a server that has fallen silent and
+// Close takes at most two seconds of a server that has fallen silent and
 // whose connection takes no more bytes, whenever that begins, while requests are
 // under way and the program goes on to ask, on the connection itself too, whose
 // queue is full. Nothing is left behind: of that the bubble makes sure.

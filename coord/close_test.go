@@ -17,7 +17,7 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// closing is how long Close may take at the most.
+// closing is how long Close may take at most.
 const closing = 2*time.Second + soon
 
 // R47: a closed client says so at once, whatever is asked of it.
@@ -67,7 +67,7 @@ func TestClosedClient(t *testing.T) {
 	})
 }
 
-// Close takes two seconds at the most in every state of the connection, with
+// Close takes at most two seconds in every state of the connection, with
 // requests in flight and without; called again and at the same time it returns
 // when all is done. That no goroutine is left the bubble checks.
 func TestCloseInEveryState(t *testing.T) {
@@ -161,7 +161,7 @@ func TestCloseEndsTheSessionAtOnce(t *testing.T) {
 			}
 			w.Within(soon, "Close", func() { c.Close() })
 			if tree := w.Tree(); strings.Contains(tree, "/") || len(w.Fake.Sessions()) != 0 {
-				t.Errorf("with %d calls: sessions %x, tree\n%s", calls, w.Fake.Sessions(), tree)
+				t.Errorf("with %d calls: sessions %v, tree\n%s", calls, w.Fake.Sessions(), tree)
 			}
 			wg.Wait()
 		})
@@ -194,7 +194,7 @@ func TestNoZombieAfterClose(t *testing.T) {
 				thaw()
 				time.Sleep(time.Minute) // virtual: any session of ours that nobody keeps alive is over
 				if len(w.Fake.Sessions()) != 0 || strings.Contains(w.Tree(), "/") {
-					t.Errorf("expired %v, %d calls: sessions %x, tree\n%s", expired, calls, w.Fake.Sessions(), w.Tree())
+					t.Errorf("expired %v, %d calls: sessions %v, tree\n%s", expired, calls, w.Fake.Sessions(), w.Tree())
 				}
 			})
 		}

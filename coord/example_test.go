@@ -78,10 +78,12 @@ func ExampleHold_Lost() {
 	// true
 }
 
-// pay writes the balance, if h is still held.
-func pay(ctx context.Context, c *coord.Client, h *coord.Hold, balance string) error {
-	_, err := c.Txn(ctx, h.Guard(), coord.OpSet("/balance", []byte(balance), -1))
-	return err
+// pay writes the balance, if it still holds the lock.
+func pay(ctx context.Context, c *coord.Client, m *lock.Mutex, balance string) error {
+	return m.Do(ctx, func(ctx context.Context, h *coord.Hold) error {
+		_, err := c.Txn(ctx, h.Guard(), coord.OpSet("/balance", []byte(balance), -1))
+		return err
+	})
 }
 
 // A write that happens only while the lock is still held.
@@ -100,14 +102,13 @@ func ExampleHold_Guard() {
 	if _, err := c.Create(ctx, "/balance", nil, coord.Persistent); err != nil {
 		log.Fatal(err)
 	}
-	h := lock.New(c, "/balance-lock").Acquire(ctx)
-	if err := h.Wait(); err != nil {
-		log.Fatal(err)
-	}
 
-	fmt.Println("held:", pay(ctx, c, h, "7"))
+	m := lock.New(c, "/balance-lock")
+	fmt.Println("held:", pay(ctx, c, m, "7"))
+	h := m.Acquire(ctx)
 	h.Release(ctx)
-	fmt.Println("released:", pay(ctx, c, h, "8"))
+	_, err = c.Txn(ctx, h.Guard(), coord.OpSet("/balance", []byte("8"), -1))
+	fmt.Println("released:", err)
 	// Output:
 	// held: <nil>
 	// released: txn /balance-lock: coord: not held

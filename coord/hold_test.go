@@ -41,7 +41,7 @@ func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
 			return coord.ErrDeleted
 		case <-k.Released():
 		}
-		if err := s.Delete(bg, path, -1); coord.Refused(err) {
+		if err := s.Delete(bg, path, -1); refused(err) {
 			k.NotRemoved(err)
 		}
 		return coord.ErrReleased
@@ -205,7 +205,7 @@ func TestReleaseReportsALeftover(t *testing.T) {
 }
 
 // R40, R77: what is guarded happens only while the hold is held: not before, and
-// not after, by whoever it is asked.
+// not after, even if another client asks.
 func TestGuard(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()

@@ -13,7 +13,7 @@ import (
 
 // The recipe of the example keeps its promise in trouble: never more hold than there
 // are slots; a slot that is lost is another's, and its owner hears of it first; and
-// whoever gives up leaves nothing behind.
+// a seeker that gives up leaves nothing behind.
 func TestSlots(t *testing.T) {
 	const timeout = 4 * time.Second
 	for _, tt := range []struct {

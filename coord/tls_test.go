@@ -22,7 +22,7 @@ import (
 )
 
 // certificate returns one for 127.0.0.1 that is signed by itself and good for a
-// time from now on, and who trusts it.
+// time from now on, and a pool that has it.
 func certificate(t *testing.T, life time.Duration) (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)

@@ -32,13 +32,13 @@ var dos = []scenario{
 			calls := 0
 			panicked := func() (p any) {
 				defer func() { p = recover() }()
-				err = m.Do(bg, func(ctx context.Context, token coord.Token) error {
+				err = m.Do(bg, func(ctx context.Context, h *coord.Hold) error {
 					calls++
 					w.Must(ctx.Err())
-					if token <= last {
-						w.Errorf("token %d after %d", token, last)
+					if h.Token() <= last {
+						w.Errorf("token %d after %d", h.Token(), last)
 					}
-					last = token
+					last = h.Token()
 					w.Taken(b)
 					return x.f()
 				})
@@ -62,7 +62,7 @@ var dos = []scenario{
 	}},
 	{"Do's error has both the work's and the loss, and the work's ctx the loss (R6)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
-		err := lock.New(a.Client, w.Dir).Do(bg, func(ctx context.Context, _ coord.Token) error {
+		err := lock.New(a.Client, w.Dir).Do(bg, func(ctx context.Context, _ *coord.Hold) error {
 			w.Expire(a)
 			w.Wait("end of the work's ctx", ctx.Done())
 			w.Wants(context.Cause(ctx), coord.ErrExpired)
@@ -75,7 +75,7 @@ var dos = []scenario{
 	}},
 	{"work that returned nil after a loss does not make Do return nil", func(w place) {
 		a := w.Client(T)
-		err := lock.New(a.Client, w.Dir).Do(bg, func(ctx context.Context, _ coord.Token) error {
+		err := lock.New(a.Client, w.Dir).Do(bg, func(ctx context.Context, _ *coord.Hold) error {
 			w.Must(w.Op().Delete(w.Dir+"/"+w.Children()[0], -1))
 			w.Wait("end of the work's ctx", ctx.Done())
 			return nil
@@ -84,7 +84,7 @@ var dos = []scenario{
 	}},
 	{"a loss that comes before the work looks is not missed (R25)", func(w place) {
 		a := w.Client(T)
-		err := lock.New(a.Client, w.Dir).Do(bg, func(ctx context.Context, _ coord.Token) error {
+		err := lock.New(a.Client, w.Dir).Do(bg, func(ctx context.Context, _ *coord.Hold) error {
 			over := a.Expired()
 			w.Expire(a)
 			w.Wait("expiry", over)
@@ -123,7 +123,7 @@ var dos = []scenario{
 		a, b := w.Client(T), w.Client(T)
 		cause := errors.New("no longer needed")
 		ctx, cancel := context.WithCancelCause(bg)
-		w.Wants(lock.New(a.Client, w.Dir).Do(ctx, func(work context.Context, _ coord.Token) error {
+		w.Wants(lock.New(a.Client, w.Dir).Do(ctx, func(work context.Context, _ *coord.Hold) error {
 			cancel(cause)
 			w.Wait("end of the work's ctx", work.Done())
 			w.Wants(context.Cause(work), cause)
@@ -135,8 +135,8 @@ var dos = []scenario{
 	}},
 }
 
-func uncalled(w place) func(context.Context, coord.Token) error {
-	return func(context.Context, coord.Token) error {
+func uncalled(w place) func(context.Context, *coord.Hold) error {
+	return func(context.Context, *coord.Hold) error {
 		w.Error("the work was called")
 		return nil
 	}

@@ -1,8 +1,13 @@
 // Package lock gives one client of an ensemble at a time the right to do
 // something.
 //
-//	err := lock.New(c, "/reindex/lock").Do(ctx, func(ctx context.Context, token coord.Token) error {
-//		return reindex(ctx, token) // ctx is canceled when the lock is lost
+//	err := lock.New(c, "/reindex/lock").Do(ctx, func(ctx context.Context, h *coord.Hold) error {
+//		index, err := build(ctx) // ctx is canceled when the lock is lost
+//		if err != nil {
+//			return err
+//		}
+//		_, err = c.Txn(ctx, h.Guard(), coord.OpSet("/reindex/index", index, -1)) // rejected after a loss
+//		return err
 //	})
 //
 // A [Mutex] is the lock to use wherever the choice is free. An [Unqueued] is the
@@ -23,12 +28,12 @@
 //     [coord.Hold.Token], for anything else.
 //   - The contenders of a Mutex hold it in the order in which they asked, and a
 //     release wakes one of them.
-//   - Whoever stops waiting, for whatever reason, leaves nothing behind.
+//   - A contender that stops waiting, for any reason, leaves nothing behind.
 //
 // # How it fails
 //
 // A broken connection alone ends nothing: the holder still holds for as long as the
-// session surely lives. If the session may be over by the time that the client hears
+// session is certain to live. If the session may be over by the time that the client hears
 // of the ensemble again, the lock is lost before. So a client that is cut off for
 // longer than 0.64 of the session timeout loses the lock, with [coord.ErrExpired]. A
 // waiter loses its place by the same.

@@ -22,8 +22,8 @@ func cron(ctx context.Context, log *slog.Logger, servers []string, opts *coord.O
 		return err
 	}
 	defer c.Close()
-	err = lock.New(c, "/cron/nightly", lock.Label(host)).Run(ctx, func(ctx context.Context, token coord.Token) error {
-		log.Info("our turn", "token", token)
+	err = lock.New(c, "/cron/nightly", lock.Label(host)).Run(ctx, func(ctx context.Context, h *coord.Hold) error {
+		log.Info("our turn", "token", h.Token())
 		for tick := time.Tick(period); ctx.Err() == nil; {
 			select {
 			case <-tick:

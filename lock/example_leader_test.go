@@ -39,7 +39,7 @@ func (n *node) run(ctx context.Context) error {
 	return both.Wait()
 }
 
-func (n *node) lead(ctx context.Context, _ coord.Token) error {
+func (n *node) lead(ctx context.Context, _ *coord.Hold) error {
 	n.leads.Store(true)
 	defer n.leads.Store(false)
 	<-ctx.Done()

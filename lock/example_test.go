@@ -15,7 +15,7 @@ import (
 )
 
 // publish does work under a lock, unless others have it for too long.
-func publish(ctx context.Context, servers []string, work func(context.Context, coord.Token) error) error {
+func publish(ctx context.Context, servers []string, work func(context.Context, *coord.Hold) error) error {
 	c, err := coord.Dial(ctx, servers, nil)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func publish(ctx context.Context, servers []string, work func(context.Context, c
 	defer h.Release(context.WithoutCancel(ctx))
 	select {
 	case <-h.Acquired():
-		return work(h.Context(ctx), h.Token())
+		return work(h.Context(ctx), h)
 	case <-h.Done():
 		return h.Err()
 	case <-time.After(time.Minute):
@@ -40,8 +40,8 @@ func Example() {
 	}
 	defer server.Close()
 
-	err = publish(context.Background(), []string{server.Addr()}, func(ctx context.Context, token coord.Token) error {
-		fmt.Println("held:", ctx.Err() == nil, token > 0)
+	err = publish(context.Background(), []string{server.Addr()}, func(ctx context.Context, h *coord.Hold) error {
+		fmt.Println("held:", ctx.Err() == nil, h.Token() > 0)
 		return nil
 	})
 	fmt.Println(err)
@@ -63,7 +63,7 @@ func ExampleMutex_Do() {
 	}
 	defer c.Close()
 
-	err = lock.New(c, "/reports/lock").Do(ctx, func(ctx context.Context, token coord.Token) error {
+	err = lock.New(c, "/reports/lock").Do(ctx, func(ctx context.Context, _ *coord.Hold) error {
 		server.Expire(c.Kit().Session().ID()) // the ensemble gives up the session, as after a long partition
 		<-ctx.Done()                          // the work notices, and stops
 		return nil

@@ -92,16 +92,20 @@ func (m *Mutex) enter(ctx context.Context, op string, try bool) *coord.Hold {
 // lost; f must then stop. Do waits for the release until ctx ends; after that it goes
 // on in the background.
 //
+// The Hold h is for h.Guard and h.Token, by which the writes of f are rejected if they
+// come after the loss. If f releases h, its context is canceled, and the rest of f is
+// not done under the lock; that is no loss, and Do returns f's error.
+//
 // Do returns the reason why f was not called; or f's error, joined with the
 // reason if the lock was lost before f returned, unless f's error tells it already,
 // and with the ensemble's refusal if the contender could not be removed from the
-// queue. So Do returns nil only if the lock was held until f returned nil.
-// [coord.IsLost] recognizes a loss.
-func (m *Mutex) Do(ctx context.Context, f func(context.Context, coord.Token) error) error {
+// queue. So Do returns nil only if f did, and the lock was held until then or
+// until f released it. [coord.IsLost] recognizes a loss.
+func (m *Mutex) Do(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Do(ctx, m.Acquire(ctx), f)
 }
 
-// Run calls f each time that m is held, until f returns with the lock still held. It
+// Run calls f each time that m is held, until f returns without having lost it. It
 // does what [Mutex.Do] does, and starts again if that fails by a loss, before or after
 // f was called: see [coord.IsLost]. So f should run until its ctx is canceled, and
 // then return soon.
@@ -110,8 +114,9 @@ func (m *Mutex) Do(ctx context.Context, f func(context.Context, coord.Token) err
 // until f returned; the cause of ctx's end if the lock was not held by then;
 // [coord.ErrClosed] if the client is closed; or the ensemble's refusal. What f returns
 // after a loss, nil or not, does not matter: it was not done under the lock to its
-// end, so f is called again when the lock is held again.
-func (m *Mutex) Run(ctx context.Context, f func(context.Context, coord.Token) error) error {
+// end, so f is called again when the lock is held again. If f releases h itself, f's error is
+// what Run returns.
+func (m *Mutex) Run(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Run(ctx, m.Acquire, f)
 }
 
@@ -130,6 +135,6 @@ func (m *Mutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 // read; a new holder is read once more, and watched, so that a revocation is seen.
 // If many programs stand by that only want to know the holder, an [Unqueued] serves
 // them better: a change of the holder costs each of them two reads.
-func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

@@ -106,7 +106,7 @@ var permissions = []scenario{
 	{"Do's error has both the work's and a refused release (R6)", func(w place) {
 		defer guarded(w, zk.PermAll&^zk.PermDelete)()
 		a := w.Client(T)
-		err := lock.New(a.Client, w.Dir).Do(bg, func(context.Context, coord.Token) error { return errMine })
+		err := lock.New(a.Client, w.Dir).Do(bg, func(context.Context, *coord.Hold) error { return errMine })
 		w.Wants(err, errMine)
 		w.Wants(err, zk.ErrNoAuth)
 		if errors.Is(err, coord.ErrReleased) {

@@ -45,7 +45,7 @@ func pausedHolder(server, dir string) error {
 			continue
 		}
 		fmt.Println("expired:", errors.Is(h.Err(), coord.ErrExpired))
-		// As one would who did not look.
+		// As a holder would that did not look.
 		_, err = c.Txn(ctx, guard, coord.OpSet(dir+"-guarded", []byte("stale"), -1))
 		fmt.Println("refused:", errors.Is(err, coord.ErrNotHeld))
 		return c.Close()

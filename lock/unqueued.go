@@ -9,8 +9,9 @@ import (
 	"github.com/zkcoord/zkcoord/internal/unqueued"
 )
 
-// An Unqueued is a lock in its oldest form: whoever creates the one ephemeral znode at
-// its path holds it, and the others watch that znode and try again when it is deleted.
+// An Unqueued is a lock in its oldest form: the client that creates the one ephemeral
+// znode at its path holds it, and the others watch that znode and try again when it is
+// deleted.
 //
 // A [Mutex] is the better lock wherever the choice is free. An Unqueued is right
 // where the path is shared with programs that know only this form; where people
@@ -54,7 +55,7 @@ type Unqueued struct{ l unqueued.Lock }
 // belongs to the lock, which may overwrite its data. Any use of an Unqueued whose path
 // cannot be one ends with [coord.ErrInvalidPath].
 //
-// Whatever stands at path keeps everyone out for as long as it is there. That
+// A znode at path, of any kind, keeps everyone out for as long as it is there. That
 // includes a znode of no session, which an operator may put there to have nobody
 // hold the lock for a while; and a znode with a purpose of its own, if path is
 // mistaken for a directory of locks: nobody will ever get that lock. In both
@@ -82,12 +83,12 @@ func (u *Unqueued) TryAcquire(ctx context.Context) *coord.Hold {
 }
 
 // Do acquires u, calls f, and releases u, as [Mutex.Do] does.
-func (u *Unqueued) Do(ctx context.Context, f func(context.Context, coord.Token) error) error {
+func (u *Unqueued) Do(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Do(ctx, u.Acquire(ctx), f)
 }
 
 // Run calls f each time that u is held, as [Mutex.Run] does.
-func (u *Unqueued) Run(ctx context.Context, f func(context.Context, coord.Token) error) error {
+func (u *Unqueued) Run(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Run(ctx, u.Acquire, f)
 }
 
@@ -102,6 +103,6 @@ func (u *Unqueued) Holder(ctx context.Context) (coord.Contender, bool, error) {
 // while nobody holds u, and says Suspended while the connection is down: the holder
 // that it names may have gone by then. The label of a holder that has been revoked is
 // known nevertheless: its second znode has it too.
-func (u *Unqueued) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+func (u *Unqueued) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return u.l.Watch(ctx)
 }

@@ -67,7 +67,7 @@ var wires = []scenario{
 		w.Must(hb.Release(bg))
 		n.Is("a release", 1, "delete") // of which it hears itself
 	}},
-	{"who waits behind one other costs one listing and two watches, and then nothing (R89)", func(w place) {
+	{"a waiter behind one other costs one listing and two watches, and then nothing (R89)", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
 		n := w.Cost(b)
@@ -116,7 +116,7 @@ var wires = []scenario{
 				events, asks := 0, []string(nil)
 				if j == i+1 {
 					events = 1
-					if i > 0 { // it came behind several, and looks who is left
+					if i > 0 { // it came behind several, and looks which are left
 						asks = []string{"getChildren2"}
 					}
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// R29: whoever leaves right after joining leaves nothing, at whatever moment that
+// R29: a member that leaves right after joining leaves nothing, at whatever moment that
 // hits the request that makes the znode.
 func TestCancelAtOnce(t *testing.T) {
 	rounds := 5000

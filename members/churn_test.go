@@ -13,7 +13,7 @@ import (
 
 // R27: the first View does not wait for a moment of rest. It comes within a second
 // although of 300 members one leaves and another comes each 2 ms, and a request
-// takes 1 ms. Whoever was there when it was asked for and still is, is in it.
+// takes 1 ms. A member that was there when it was asked for and still is, is in it.
 func TestFirstViewInTurmoil(t *testing.T) {
 	bubble(t, func(w *place) {
 		const many = 300
@@ -96,7 +96,7 @@ func (w *place) comeAndGo(r *record, times int) {
 		time.Sleep(time.Second)
 		v, _ := r.Latest()
 		if _, there := v.Member("new"); !there {
-			w.Errorf("who has come is not seen: %q", say(v))
+			w.Errorf("the member that has come is not seen: %q", say(v))
 		}
 		w.Must(w.Op().Delete(dir+"/new", -1))
 		time.Sleep(time.Second)

@@ -31,9 +31,9 @@ func (o *onlooker) suspensions() (n int, longest time.Duration) {
 }
 
 // TestLeadersDie kills the leader every five seconds, while members join one by
-// one and some of those who watch lose their sessions, to open others on other
+// one and some of the onlookers lose their sessions, to open others on other
 // servers. Nobody loses its membership (R86), nobody is reported to have left, and
-// whoever watches shows all again soon, and never less than before.
+// every onlooker shows all again soon, and never less than before.
 func TestLeadersDie(t *testing.T) {
 	const (
 		T     = 10 * time.Second
@@ -140,7 +140,7 @@ func TestLeadersDie(t *testing.T) {
 	for i, o := range onlookers {
 		o.until(t, "everybody", exactly(ids))
 		n, longest := o.suspensions()
-		t.Logf("onlooker %d: suspended %d times, for %v at the most", i, n, longest.Round(time.Millisecond))
+		t.Logf("onlooker %d: suspended %d times, for at most %v", i, n, longest.Round(time.Millisecond))
 		if longest > T {
 			t.Errorf("onlooker %d was suspended for %v", i, longest)
 		}

@@ -37,7 +37,7 @@ func workOnShards(ctx context.Context, c *coord.Client, id string, work func(ctx
 				running[s] = stop
 				ended.Go(func() {
 					m := lock.New(c, fmt.Sprint("/shards/locks/", s), lock.Label(id))
-					_ = m.Run(ctx, func(ctx context.Context, _ coord.Token) error { return work(ctx, s) })
+					_ = m.Run(ctx, func(ctx context.Context, _ *coord.Hold) error { return work(ctx, s) })
 				})
 			}
 		}

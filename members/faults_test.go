@@ -102,7 +102,7 @@ var plots = []struct {
 		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
 		for i := range 3 {
-			w.Must(m.Update(soon(), fmt.Append(nil, "updated ", i)))
+			w.Must(m.SetData(soon(), fmt.Append(nil, "updated ", i)))
 			if got := w.truth(); got != fmt.Sprint("self=updated ", i, " still=") {
 				// It may have gone since with its session, and is then on its way back.
 				time.Sleep(4 * term)
@@ -165,7 +165,7 @@ var plots = []struct {
 		presences := g.Follow(ctx, "a")
 		a, b := w.keep(other, "a", "1"), w.keep(other, "b", "1")
 		time.Sleep(time.Millisecond)
-		w.Must(a.Update(bg, []byte("2")))
+		w.Must(a.SetData(bg, []byte("2")))
 		w.Must(b.Leave(bg))
 		c.rest(5 * term)
 		if v, _ := views.Latest(); say(v) != "a=2 still=" {
@@ -192,18 +192,18 @@ var plots = []struct {
 	}},
 }
 
-// TestFaults lets every frame of every plot meet every fault. Whatever happens, each
-// handle comes to its end for a reason that fits, nothing of it is left in the
-// directory, and both those who watch, the one who meets the fault and one on a good
-// link, converge to the truth. (R7, R24, R27, R29, R30, R52, R57.)
+// TestFaults lets every frame of every plot meet every fault. Each handle ends in the
+// end, for a reason that fits, nothing of it is left in the directory, and both
+// onlookers, the one that meets the fault and one on a good link, converge to the
+// truth. (R7, R24, R27, R29, R30, R52, R57.)
 func TestFaults(t *testing.T) {
 	reasons := []error{coord.ErrReleased, coord.ErrExpired, coord.ErrDeleted, context.Canceled}
 	var workloads []harness.Workload
 	for _, p := range plots {
 		workloads = append(workloads, harness.Workload{Name: p.name, Timeout: term, Run: func(hw *harness.World, connect func() *harness.Client) {
 			w := &place{hw}
-			still := w.join(w.client(long), "still", "")
-			good := w.watch(w.client(long), nil)
+			still := w.join(w.Operator().Client, "still", "")
+			good := w.watch(w.Operator().Client, nil)
 			client := connect()
 			c := exposed{client.Client, client}
 			var bad *record

@@ -79,8 +79,8 @@ func (g *Group) path(id string) string {
 	return g.dir + "/" + id
 }
 
-// guards returns the directory with the guards of those who join under an ID, "" for a
-// group in the root, beside which there is no room.
+// guards returns the directory with the guards of members under an ID, "" for a group
+// in the root, beside which there is no room.
 func (g *Group) guards(id string) string {
 	if g.dir == "/" {
 		return ""

@@ -3,14 +3,9 @@
 package members_test
 
 import (
-	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,130 +22,8 @@ import (
 // than that.
 const processTimeout = 10 * time.Second
 
-// keepProcess is the program of a member: it says whether it is in or out until
-// its input ends, and then leaves.
-func keepProcess(server, dir, id string) error {
-	ctx := context.Background()
-	c, err := coord.Dial(ctx, []string{server}, &coord.Options{SessionTimeout: processTimeout})
-	if err != nil {
-		return err
-	}
-	k := members.New(c, dir).Keep(ctx, members.Member{ID: id, Data: fmt.Append(nil, os.Getpid())})
-	told := make(chan struct{})
-	go func() {
-		defer close(told)
-		_, _ = io.Copy(io.Discard, os.Stdin)
-	}()
-	for last := ""; ; {
-		select {
-		case s := <-k.Updates():
-			if s.Suspended {
-				continue // In is what was last known
-			}
-			now := fmt.Sprintln("out", s.Err)
-			if s.In {
-				now = fmt.Sprintln("in", s.Token)
-			}
-			if now != last {
-				fmt.Print(now)
-			}
-			last = now
-		case <-k.Done():
-			return k.Err()
-		case <-told:
-			if err := k.Leave(ctx); err != nil {
-				return err
-			}
-			fmt.Println("left")
-			return c.Close()
-		}
-	}
-}
-
-// A process is a member in a process of its own.
-type process struct {
-	id   string
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	said chan string   // has room for all that is ever said
-	done chan struct{} // closed when the process is reaped
-}
-
-// startMember starts the program of a member. It ends with the test, or with the
-// process of the test, however that ends.
-func startMember(t *testing.T, server, dir, id string) *process {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestProcesses$", "-test.count=1")
-	cmd.Env = append(os.Environ(), "MEMBERS_TEST_SERVER="+server, "MEMBERS_TEST_DIR="+dir, "MEMBERS_TEST_ID="+id)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{id: id, cmd: cmd, in: in, said: make(chan string, 1000), done: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		defer close(p.done)
-		// Pdeathsig goes by the thread that forked, which must not end before.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err != nil {
-			return
-		}
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			p.said <- lines.Text()
-		}
-		_ = cmd.Wait() // "killed", of most
-	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.kill)
-	return p
-}
-
-// kill returns when the process has ended.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // fails only for one that has ended
-	<-p.done
-}
-
-func (p *process) signal(t *testing.T, s os.Signal) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// isIn waits until the process says that it is in, and returns its token, and why
-// it has said before that it is out.
-func (p *process) isIn(t *testing.T) (token coord.Token, outs []string) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	for {
-		select {
-		case s := <-p.said:
-			if why, ok := strings.CutPrefix(s, "out "); ok {
-				outs = append(outs, why)
-			} else if _, err := fmt.Sscanf(s, "in %d", &token); err != nil {
-				t.Fatalf("%s says %q", p.id, s)
-			} else {
-				return token, outs
-			}
-		case <-deadline:
-			t.Fatalf("%s does not say within a minute that it is in; it was out for %q", p.id, outs)
-		}
-	}
-}
-
 // TestProcesses: members whose processes are killed are seen to leave within
-// their session's timeout and two ticks, by all who watch, and nobody else is. One
+// their session's timeout and two ticks, by all onlookers, and nobody else is. One
 // that was stopped for longer is back without its own doing (R57), and one that
 // was killed and started again has to wait for its former self (R30).
 func TestProcesses(t *testing.T) {
@@ -201,9 +74,9 @@ func TestProcesses(t *testing.T) {
 	all("everybody", ids, began)
 	late := lookOn(t, harness.Dial(t, []string{server}, nil), dir)
 	onlookers = append(onlookers, late)
-	all("everybody, also by one who came late", ids, time.Now())
+	all("everybody, also by an onlooker that came late", ids, time.Now())
 	if !exactly(ids)(late.first) {
-		t.Errorf("the first view of one who came late has %d members", len(late.first.Members))
+		t.Errorf("the first view of an onlooker that came late has %d members", len(late.first.Members))
 	}
 
 	// At the same time five are killed, one is stopped, and another is killed and
@@ -226,33 +99,33 @@ func TestProcesses(t *testing.T) {
 	}
 	token, outs := again.isIn(t)
 	if len(outs) != 1 || !strings.Contains(outs[0], members.ErrTaken.Error()) || token <= tokens[restarted] {
-		t.Errorf("who was started again was out for %q; then in with token %d, formerly %d", outs, token, tokens[restarted])
+		t.Errorf("the member that was started again was out for %q; then in with token %d, formerly %d", outs, token, tokens[restarted])
 	}
 	took := time.Since(began)
 	t.Logf("started again: in after %v", took.Round(time.Millisecond))
 	if took > bound {
-		t.Errorf("who was started again is in after %v, want %v at the most", took, bound)
+		t.Errorf("the member that was started again is in after %v, want at most %v", took, bound)
 	}
 	if took := all("without the killed and the stopped", ids[killed+1:], began); took > bound {
-		t.Errorf("the last was seen to leave after %v, want %v at the most", took, bound)
+		t.Errorf("the last was seen to leave after %v, want at most %v", took, bound)
 	}
 	began = time.Now()
 	frozen.signal(t, syscall.SIGCONT)
 	token, outs = frozen.isIn(t)
 	if len(outs) == 0 || token <= tokens[frozen] {
-		t.Errorf("who was stopped was out for %q; then in with token %d, formerly %d", outs, token, tokens[frozen])
+		t.Errorf("the member that was stopped was out for %q; then in with token %d, formerly %d", outs, token, tokens[frozen])
 	}
 	for _, why := range outs {
 		// Of the clock and the ensemble's last events either can be the first to tell.
 		if !strings.Contains(why, coord.ErrExpired.Error()) && !strings.Contains(why, coord.ErrDeleted.Error()) {
-			t.Errorf("who was stopped was out for %q", why)
+			t.Errorf("the member that was stopped was out for %q", why)
 		}
 	}
-	t.Logf("who was stopped was out for %q", outs)
+	t.Logf("the member that was stopped was out for %q", outs)
 	all("it goes on", ids[killed:], began)
 	pid := fmt.Sprint(again.cmd.Process.Pid)
 	for _, o := range onlookers {
-		o.until(t, "the data of who was started again", func(v members.View) bool {
+		o.until(t, "the data of the member that was started again", func(v members.View) bool {
 			m, _ := v.Member(restarted.id)
 			return string(m.Data) == pid
 		})
@@ -287,7 +160,7 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 
-	// Who is told to end leaves at once.
+	// A member that is told to end leaves at once.
 	began = time.Now()
 	for _, p := range living {
 		p.in.Close()

@@ -15,7 +15,7 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// A history knows who was there when.
+// A history knows which members were there when.
 type history struct {
 	w  *place
 	mu sync.Mutex
@@ -27,7 +27,7 @@ type moment struct {
 	ids  map[string]bool
 }
 
-// look notes who is there now.
+// look notes which members are there now.
 func (h *history) look() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,7 +66,7 @@ func (h *history) listen(c *coord.Client) {
 	})
 }
 
-// check returns a check that no View lists anyone who was not there at any moment
+// check returns a check that no View lists a member that was not there at any moment
 // since the View before, or shortly before that.
 func (h *history) check(who string) func(members.View) {
 	last := time.Now()
@@ -135,7 +135,7 @@ func TestAtRandom(t *testing.T) {
 					case 2, 3:
 						if _, ok := held[key]; !ok {
 							m := g.Keep(bg, members.Member{ID: id, Data: data})
-							held[key] = handle{m.Leave, m.Update}
+							held[key] = handle{m.Leave, m.SetData}
 						}
 					case 4, 5, 6:
 						if x, ok := held[key]; ok {

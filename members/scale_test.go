@@ -105,7 +105,7 @@ func TestScale(t *testing.T) {
 	payload := func(i, version int) []byte { return fmt.Appendf(nil, "%-100s", fmt.Sprint(i, " ", version)) }
 	home := func(i int) *members.Group { return members.New(clients[i%homes], dir) }
 
-	// Those who will change are kept, the others join.
+	// Members that will change are kept, the others join.
 	before := w.Heap()
 	began := time.Now()
 	var keeps []*members.Membership
@@ -186,7 +186,7 @@ func TestScale(t *testing.T) {
 	const perChild = 50 * time.Microsecond
 	most := int64(took/(time.Duration(all/2)*perChild)) + 2
 	if n := slices.Max(c.listings); n > min(most, int64(all/8)) {
-		t.Errorf("%d listings for %d joins in %v, want %d at the most", n, all/2, took, min(most, int64(all/8)))
+		t.Errorf("%d listings for %d joins in %v, want at most %d", n, all/2, took, min(most, int64(all/8)))
 	}
 	if n := slices.Max(c.reads); n > int64(all/2+all/100) {
 		t.Errorf("%d data reads for %d joins", n, all/2)
@@ -197,7 +197,7 @@ func TestScale(t *testing.T) {
 	var updates sync.WaitGroup
 	for i, k := range keeps {
 		updates.Go(func() {
-			if err := k.Update(t.Context(), payload(i, 1)); err != nil {
+			if err := k.SetData(t.Context(), payload(i, 1)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -144,7 +144,7 @@ var fates = []struct {
 
 // TestStaleGuard: of no recipe does a stale holder's guard let anything pass once
 // somebody else holds, in whatever way it has lost, however many have held since;
-// and the guard of the one who holds does. (R77, R92)
+// and the guard of the holder does. (R77, R92)
 func TestStaleGuard(t *testing.T) {
 	for _, world := range []struct {
 		name   string

@@ -12,8 +12,8 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// Whoever may not make a guard, or has no room for one, is a member all the same, and
-// its Guard lets nothing pass. So is one that may make a guard and not delete it: its
+// A client that may not make a guard, or has no room for one, is a member all the same,
+// and its Guard lets nothing pass. So is one that may make a guard and not delete it: its
 // Guard does its work, its znode goes with its release, which tells of what is left, and
 // it joins again.
 func TestWithoutGuard(t *testing.T) {

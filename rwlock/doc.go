@@ -1,7 +1,7 @@
 // Package rwlock gives clients of an ensemble the right to read something
 // together, or one of them the right to change it.
 //
-//	err := rwlock.New(c, "/index/lock").DoRead(ctx, func(ctx context.Context, _ coord.Token) error {
+//	err := rwlock.New(c, "/index/lock").DoRead(ctx, func(ctx context.Context, _ *coord.Hold) error {
 //		return search(ctx) // ctx is canceled when the lock is lost
 //	})
 //

@@ -13,19 +13,15 @@ import (
 // refresh builds what others read, and then reads it itself: what it has built,
 // because nobody can write in between.
 func refresh(ctx context.Context, m *rwlock.RWMutex, build, serve func(context.Context) error) error {
-	h := m.AcquireWrite(ctx)
-	defer h.Release(context.WithoutCancel(ctx))
-	if err := h.Wait(); err != nil {
-		return err
-	}
-	work := h.Context(ctx) // canceled when the lock is lost
-	if err := build(work); err != nil {
-		return err
-	}
-	if err := m.Downgrade(ctx, h); err != nil {
-		return err
-	}
-	return serve(work) // together with other readers
+	return m.DoWrite(ctx, func(ctx context.Context, h *coord.Hold) error {
+		if err := build(ctx); err != nil { // ctx is canceled when the lock is lost
+			return err
+		}
+		if err := m.Downgrade(ctx, h); err != nil {
+			return err
+		}
+		return serve(ctx) // together with other readers
+	})
 }
 
 func ExampleRWMutex_Downgrade() {
@@ -72,7 +68,7 @@ func ExampleRWMutex_DoRead() {
 	defer c.Close()
 
 	m := rwlock.New(c, "/index/lock")
-	err = m.DoRead(ctx, func(ctx context.Context, token coord.Token) error {
+	err = m.DoRead(ctx, func(ctx context.Context, _ *coord.Hold) error {
 		// There is no upgrade: it would wait for this read.
 		fmt.Println(m.AcquireWrite(ctx).Wait())
 		return nil

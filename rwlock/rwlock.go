@@ -158,22 +158,26 @@ func (m *RWMutex) Downgrade(ctx context.Context, h *coord.Hold) error {
 // the lock is lost; f must then stop. DoRead waits for the release until ctx ends;
 // after that it goes on in the background.
 //
+// The Hold h is for h.Guard and h.Token, by which the writes of f are rejected if they
+// come after the loss. If f releases h, its context is canceled, and the rest of f is
+// not done under the lock; that is no loss, and DoRead returns f's error.
+//
 // DoRead returns the reason why f was not called; or f's error, joined with the
 // reason if the lock was lost before f returned, unless f's error tells it already,
 // and with the ensemble's refusal if the contender could not be removed from the
-// queue. So it returns nil only if the lock was held until f returned nil.
-// [coord.IsLost] recognizes a loss.
-func (m *RWMutex) DoRead(ctx context.Context, f func(context.Context, coord.Token) error) error {
+// queue. So it returns nil only if f did, and the lock was held until then or
+// until f released it. [coord.IsLost] recognizes a loss.
+func (m *RWMutex) DoRead(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Do(ctx, m.AcquireRead(ctx), f)
 }
 
-// DoWrite is like [RWMutex.DoRead] for writing.
-func (m *RWMutex) DoWrite(ctx context.Context, f func(context.Context, coord.Token) error) error {
+// DoWrite is like [RWMutex.DoRead] for writing. f may downgrade h.
+func (m *RWMutex) DoWrite(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Do(ctx, m.AcquireWrite(ctx), f)
 }
 
-// RunRead calls f each time that m is held for reading, until f returns with the lock
-// still held. It does what [RWMutex.DoRead] does, and starts again if that fails by a
+// RunRead calls f each time that m is held for reading, until f returns without having
+// lost it. It does what [RWMutex.DoRead] does, and starts again if that fails by a
 // loss, before or after f was called: see [coord.IsLost]. So f should run until its ctx
 // is canceled, and then return soon.
 //
@@ -181,13 +185,14 @@ func (m *RWMutex) DoWrite(ctx context.Context, f func(context.Context, coord.Tok
 // held until f returned; the cause of ctx's end if the lock was not held by then;
 // [coord.ErrClosed] if the client is closed; or the ensemble's refusal. What f returns
 // after a loss, nil or not, does not matter: it was not done under the lock to its
-// end, so f is called again when the lock is held again.
-func (m *RWMutex) RunRead(ctx context.Context, f func(context.Context, coord.Token) error) error {
+// end, so f is called again when the lock is held again. If f releases h itself, f's error is
+// what RunRead returns.
+func (m *RWMutex) RunRead(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Run(ctx, m.AcquireRead, f)
 }
 
 // RunWrite is like [RWMutex.RunRead] for writing.
-func (m *RWMutex) RunWrite(ctx context.Context, f func(context.Context, coord.Token) error) error {
+func (m *RWMutex) RunWrite(ctx context.Context, f func(ctx context.Context, h *coord.Hold) error) error {
 	return queue.Run(ctx, m.AcquireWrite, f)
 }
 
@@ -205,6 +210,6 @@ func (m *RWMutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 // For each contender that comes, goes or is downgraded the directory is listed once,
 // and a new znode is read; a new holder is read once more, and watched, so that a
 // revocation is seen.
-func (m *RWMutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+func (m *RWMutex) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
-// TestProgress: of sixteen readers and a writer, who ask again as soon as they
+// TestProgress: of sixteen readers and a writer, which ask again as soon as they
 // have had it, each gets its share, and the writer is alone. (R44.)
 func TestProgress(t *testing.T) {
 	long := 5 * time.Second
@@ -49,9 +49,9 @@ func progress(w *locktest.World, long time.Duration) {
 		m := rwlock.New(c, w.Dir)
 		all.Go(func() {
 			for stop.Err() == nil {
-				err := m.DoRead(bg, func(_ context.Context, token coord.Token) error {
-					if int64(token) <= last.Load() {
-						w.Errorf("token %d of a reader after %d of a writer", token, last.Load())
+				err := m.DoRead(bg, func(_ context.Context, h *coord.Hold) error {
+					if int64(h.Token()) <= last.Load() {
+						w.Errorf("token %d of a reader after %d of a writer", h.Token(), last.Load())
 					}
 					read(c)
 					return nil

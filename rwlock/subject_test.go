@@ -20,10 +20,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(locktest.Main(m)) }
 
 var bg = context.Background()
 
-// A crowd is all who contend in one World. It makes readers and writers of them such
+// A crowd is all contenders in one World. It makes readers and writers of them such
 // that no two can hold together, which is what the scenarios of locktest ask for.
 type crowd struct {
-	// writes says what the next is, if reads and writers are those who are there.
+	// writes says whether the next one writes, when there are already those given.
 	writes func(there []one) bool
 
 	mu    sync.Mutex

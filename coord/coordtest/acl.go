@@ -32,7 +32,7 @@ func authenticate(scheme string, credential []byte) (identity, bool) {
 }
 
 // resolve turns the ACL of a request into what is stored: without duplicates,
-// and with "auth" replaced by the identities of the one who asks.
+// and with "auth" replaced by the identities of the client that asks.
 func resolve(acl []zk.ACL, ids []identity) ([]zk.ACL, jute.Code) {
 	var stored []zk.ACL
 	add := func(a zk.ACL) {
@@ -87,7 +87,7 @@ func permits(acl []zk.ACL, ids []identity, perms int32) bool {
 	})
 }
 
-// redact hides password digests from one who may not change the ACL.
+// redact hides password digests from a client that may not change the ACL.
 func redact(acl []zk.ACL) []zk.ACL {
 	acl = slices.Clone(acl)
 	for i, a := range acl {

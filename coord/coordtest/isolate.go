@@ -8,9 +8,9 @@ import (
 )
 
 // Isolate makes s an ensemble whose leader, at addr, is cut off from the other
-// servers and does not know, until heal is called. Whoever has dialed addr, or dials
-// it now, is with that leader; everybody else is with the others, who have elected
-// another one at once and hang up on those they had.
+// servers and does not know, until heal is called. A client that has dialed addr, or
+// dials it now, is with that leader; all others are with the other servers, which have
+// elected another leader at once and hang up on the clients they had.
 //
 // The old leader answers what takes no quorum: heartbeats, reads, syncs, and the
 // clients that come back to their sessions. A write, a new session or the end of one

@@ -178,7 +178,7 @@ func TestIsolatedSides(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		for _, c := range []*coord.Client{there, both} {
-			must(t, ephemeral(c, fmt.Sprintf("/root/%d", c.Kit().Session().ID())))
+			must(t, ephemeral(c, fmt.Sprintf("/root/%v", c.Kit().Session().ID())))
 		}
 		old, moved := there.Kit().Session(), both.Kit().Session()
 		ctx, stop := context.WithCancel(t.Context())
@@ -196,10 +196,10 @@ func TestIsolatedSides(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(time.Until(began.Add(T)))
-		equal(t, "the session of the one who stays, in time", slices.Contains(s.Sessions(), old.ID()), true)
+		equal(t, "the session of the client that stays, in time", slices.Contains(s.Sessions(), old.ID()), true)
 		time.Sleep(2*time.Second + 1) // a tick
-		equal(t, "the session of the one who stays", slices.Contains(s.Sessions(), old.ID()), false)
-		equal(t, "the session of the one who came", slices.Contains(s.Sessions(), moved.ID()), true)
+		equal(t, "the session of the client that stays", slices.Contains(s.Sessions(), old.ID()), false)
+		equal(t, "the session of the client that came", slices.Contains(s.Sessions(), moved.ID()), true)
 		equal(t, "znode of the session that is over", strings.Contains(s.Tree(), fmt.Sprint(old.ID())), false)
 		select {
 		case snap := <-seen.Updates():

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A replica is what servers know that are in touch with each other, and who is
-// connected to them. There is one, and while a leader is isolated another of its
+// A replica is what servers know that are in touch with each other, and which clients
+// are connected to them. There is one, and while a leader is isolated another of its
 // own. The server's mutex guards it.
 type replica struct {
 	server   *Server

@@ -34,8 +34,8 @@ func main() {
 
 // work is called when this process gets the lock, and when it gets it back after a loss.
 // Its ctx ends when the lock is lost, and when the program is to stop.
-func work(ctx context.Context, token coord.Token) error {
-	log.Print("our turn, with token ", token)
+func work(ctx context.Context, h *coord.Hold) error {
+	log.Print("our turn, with token ", h.Token())
 	for {
 		select {
 		case <-time.After(time.Second):

@@ -1,4 +1,3 @@
-// Package async runs a function elsewhere and hands back its result.
 package async
 
 import "context"

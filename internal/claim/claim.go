@@ -39,7 +39,7 @@ type Claim struct {
 
 	// Taken returns why the path cannot be claimed while the znode at it belongs to a
 	// session, which is zero for a znode of no session.
-	Taken func(session int64) error
+	Taken func(session coord.SessionID) error
 
 	// Retry, if not nil, is called before each try to make the znode. If another's is in
 	// the way, what it returns is called, and reports whether to try again.
@@ -159,7 +159,7 @@ func (d *driver) step(in input) {
 		d.followed = nil
 	}
 	d.do(o)
-	if was == proving && d.m.state == held {
+	if was == renewing && d.m.state == held {
 		d.grant()
 	}
 	d.tell()
@@ -242,8 +242,8 @@ func (d *driver) do(o op) {
 		request = func() input { return d.look(o, m.token) }
 	case clear:
 		request = func() input { return d.clear(m.token) }
-	case prove:
-		request = d.prove
+	case renew:
+		request = d.renew
 	case write:
 		data, gen := d.Data.get()
 		d.asked = gen

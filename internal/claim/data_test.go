@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is written is written, even if a later generation is refused before whoever waits
-// for the earlier one has looked.
+// What is written is written, even if a later generation is refused before the caller
+// that waits for the earlier one has looked.
 func TestData(t *testing.T) {
 	refusal := errors.New("refused")
 	d := NewData(nil)

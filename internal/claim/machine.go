@@ -12,7 +12,7 @@ const (
 	clearing              // our znodes are there; asked for the removal of earlier holders' guards
 	checking              // asked whether the znode at the path is ours
 	dropping              // it is not; asked for the removal of our guard
-	proving               // ours, and nobody else can harm it; asked for a proof that the session lives
+	renewing              // ours, and nobody else can harm it; asked for the session to be renewed
 	held                  // ours, until our znode or the session is known to be gone
 	writing               // as held; a write to our znode is in flight
 	revoked               // was held, told to give way; our znodes keep others out until the owner quits
@@ -32,7 +32,7 @@ const (
 	unknown               // create: the connection broke, it may have been done or not
 	seen                  // look: at is there, and whose it is
 	cleared               // clear: the guards are gone
-	proven                // prove
+	renewed               // renew
 	written               // write: done, and at is what it has made of the znode
 	outdated              // write, remove: the znode at the path has another version
 	missing               // write, remove: one of the znodes is not there
@@ -86,15 +86,15 @@ const (
 	look           // ask for the znode at the path, or for our guard: seen or refused
 	watch          // follow the znode at, which is another's: freed
 	clear          // remove the guards of those who held before: cleared or refused
-	prove          // have the ensemble carry out a transaction of the session: proven
+	renew          // have the ensemble carry out a transaction of the session: renewed
 	write          // write the newest data, if the znode still is as at: written, outdated, missing or refused
 	remove         // remove the znode at, which is ours, and our guard with it: removed, outdated, missing, kept or refused
 	rename         // make a new guard, only to leave by: renamed or refused
 	drop           // remove our guard alone: removed or refused
 )
 
-// An op is what a machine wants done. All but watch are requests, of which one at
-// most is in flight. All but create are repeated until they are answered.
+// An op is what a machine wants done. All but watch are requests, of which at
+// most one is in flight. All but create are repeated until they are answered.
 type op struct {
 	action action
 	at     znode
@@ -114,16 +114,16 @@ type causes struct {
 // op{action: create} in flight.
 type machine struct {
 	guarded bool // our znode has a guard
-	strict  bool // whoever may not remove an earlier guard does not hold
+	strict  bool // an owner that may not remove an earlier guard does not hold
 	wait    bool // follow another's znode until it is gone, rather than give up
 	causes  causes
 
-	state  state
-	token  int64 // the czxid of our znode; zero if there is none, or none that we know of
-	at     znode // our znode as last seen
-	robbed bool  // the znode at the path is known not to be ours any more
-	absent bool  // a removal found one of our znodes missing
-	keep   bool  // our guard may not be removed
-	left   error // why something of ours stays until the session ends
-	cause  error // the first reason to end; none may be held or waited for after it
+	state     state
+	token     int64 // the czxid of our znode; zero if there is none, or none that we know of
+	at        znode // our znode as last seen
+	displaced bool  // the znode at the path is known not to be ours any more
+	absent    bool  // a removal found one of our znodes missing
+	keep      bool  // our guard may not be removed
+	left      error // why something of ours stays until the session ends
+	cause     error // the first reason to end; none may be held or waited for after it
 }

@@ -31,14 +31,14 @@ func TestTraces(t *testing.T) {
 	})
 }
 
-var stateNames = [...]string{"creating", "looking", "taken", "clearing", "checking", "dropping", "proving", "held", "writing", "revoked", "leaving", "renaming", "done"}
+var stateNames = [...]string{"creating", "looking", "taken", "clearing", "checking", "dropping", "renewing", "held", "writing", "revoked", "leaving", "renaming", "done"}
 
-var kindNames = []string{"created", "exists", "guardless", "unknown", "seen", "cleared", "proven", "written", "outdated", "missing",
+var kindNames = []string{"created", "exists", "guardless", "unknown", "seen", "cleared", "renewed", "written", "outdated", "missing",
 	"kept", "renamed", "removed", "refused", "freed", "gone", "marked", "fresh", "expired", "quit"}
 
 var ownerNames = []string{"nobody", "mine", "former", "another"}
 
-var actionNames = [...]string{"", "create", "look", "watch", "clear", "prove", "write", "remove", "rename", "drop"}
+var actionNames = [...]string{"", "create", "look", "watch", "clear", "renew", "write", "remove", "rename", "drop"}
 
 func parseInput(t *testing.T, args []string, has func(string) bool) input {
 	k := slices.Index(kindNames, args[0])

@@ -51,7 +51,7 @@ type rule struct {
 	deep    bool   // too large for every day
 }
 
-// most is how many requests a claim needs at the most: its entry and its end and,
+// most is how many requests a claim needs at most: its entry and its end and,
 // for all that can happen on the way, another entry.
 func (r *rule) most() int {
 	b := r.budget

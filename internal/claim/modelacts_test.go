@@ -57,7 +57,7 @@ func (w *world) Enabled() []act {
 		live := c.m.state != done && !c.over
 		holds := c.m.state == held || c.m.state == writing || c.m.state == revoked
 		can(c.phase == sent && c.up, serve, i)
-		can(c.phase == sent && live && c.up && w.budget.refuse > 0 && c.req.action != look && c.req.action != prove, decline, i)
+		can(c.phase == sent && live && c.up && w.budget.refuse > 0 && c.req.action != look && c.req.action != renew, decline, i)
 		can(c.phase == sent && live && c.up && w.budget.keep > 0 && c.req.action == remove && c.m.guarded && !c.req.keep, detain, i)
 		can(c.phase == answered, answer, i)
 		can(c.follows == sent && c.up, read, i)

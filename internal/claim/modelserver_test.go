@@ -81,8 +81,8 @@ func (w *world) serve(i int8, c *client) input {
 			}
 		}
 		return input{kind: cleared}
-	case prove:
-		return input{kind: proven}
+	case renew:
+		return input{kind: renewed}
 	case write:
 		switch p := &w.path; {
 		case p.czxid == 0:
@@ -109,7 +109,7 @@ func (w *world) serve(i int8, c *client) input {
 		}
 		bare := int(i) >= w.rule.n-w.rule.bare || c.tainted && !c.detained
 		if p.claim != i && p.claim < past && !bare {
-			if v := &w.clients[p.claim]; v.m.token == int64(p.czxid) && (v.m.state == proving || holds(&v.m)) {
+			if v := &w.clients[p.claim]; v.m.token == int64(p.czxid) && (v.m.state == renewing || holds(&v.m)) {
 				w.fault = "a release has removed another's znode"
 			}
 		}
@@ -265,7 +265,7 @@ func (w *world) tell(c *client, in input) {
 	switch now := c.m.state; {
 	case in.kind == created:
 		c.acked = c.sent
-	case now == held && was == proving:
+	case now == held && was == renewing:
 		w.grant(c)
 		c.follows, c.at = sent, int8(c.m.token)
 	case was == taken && now != taken, now == leaving, now == dropping, now == checking:
@@ -276,7 +276,7 @@ func (w *world) tell(c *client, in input) {
 	}
 	// A request that is void may be carried out all the same. Of those only some
 	// leave a trace.
-	if c.phase != sent || !c.up || c.req.action == look || c.req.action == prove {
+	if c.phase != sent || !c.up || c.req.action == look || c.req.action == renew {
 		c.phase, c.req, c.reply = idle, op{}, input{}
 	}
 	c.unfollow()

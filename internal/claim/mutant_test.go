@@ -19,7 +19,7 @@ var mutants = []struct {
 	}},
 	{"holds without a look at what is there", rule{n: 2, budget: budget{delete: 1}}, func(m *machine, in input) op {
 		if in.kind == cleared {
-			return m.prove()
+			return m.renew()
 		}
 		return m.step(in)
 	}},
@@ -29,10 +29,10 @@ var mutants = []struct {
 		}
 		return m.step(in)
 	}},
-	{"remembers that it was robbed", rule{n: 1, budget: budget{loss: 1, delete: 1}}, func(m *machine, in input) op {
-		robbed := m.robbed
+	{"remembers that it was displaced", rule{n: 1, budget: budget{loss: 1, delete: 1}}, func(m *machine, in input) op {
+		displaced := m.displaced
 		do := m.step(in)
-		m.robbed = m.robbed || robbed
+		m.displaced = m.displaced || displaced
 		return do
 	}},
 	{"takes a lost create for none", rule{n: 1, budget: budget{loss: 1}}, func(m *machine, in input) op {
@@ -85,7 +85,7 @@ var mutants = []struct {
 	{"takes a freed path for its own", rule{n: 2}, func(m *machine, in input) op {
 		if in.kind == freed {
 			m.token = m.at.czxid
-			return m.prove()
+			return m.renew()
 		}
 		return m.step(in)
 	}},
@@ -101,8 +101,8 @@ var mutants = []struct {
 		}
 		return m.step(in)
 	}},
-	{"holds though it was to quit while it proved", rule{n: 1, budget: budget{cancel: 1}}, func(m *machine, in input) op {
-		if in.kind == proven {
+	{"holds though it was to quit while it renewed", rule{n: 1, budget: budget{cancel: 1}}, func(m *machine, in input) op {
+		if in.kind == renewed {
 			m.state = held
 			return op{}
 		}
@@ -128,7 +128,7 @@ var mutants = []struct {
 		return do
 	}},
 	{"asks twice at once", rule{n: 1, budget: budget{cancel: 1}}, func(m *machine, in input) op {
-		if in.kind == quit && m.state == proving {
+		if in.kind == quit && m.state == renewing {
 			return m.leave(in.err)
 		}
 		return m.step(in)

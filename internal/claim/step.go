@@ -11,7 +11,7 @@ func (m *machine) step(in input) op {
 	case created:
 		m.at, m.token = in.at, in.at.czxid
 		if in.alone && m.cause == nil {
-			return m.prove()
+			return m.renew()
 		}
 		return m.clear()
 	case exists:
@@ -35,7 +35,7 @@ func (m *machine) step(in input) op {
 			return m.leave(nil)
 		}
 		return m.check()
-	case proven:
+	case renewed:
 		if m.cause != nil {
 			return m.leave(nil)
 		}
@@ -114,14 +114,14 @@ func (m *machine) seen(in input) op {
 		m.at = in.at
 		switch {
 		case m.cause == nil:
-			return m.prove()
+			return m.renew()
 		case m.absent:
 			m.state = renaming
 			return op{action: rename}
 		}
 		return m.remove()
 	case m.state == checking && m.guarded:
-		m.robbed = true
+		m.displaced = true
 		return m.drop()
 	case m.state == checking:
 		return m.create(znode{})
@@ -157,7 +157,7 @@ func (m *machine) refused(err error) op {
 
 // create makes our znodes, of which there are none, unless it is too late.
 func (m *machine) create(instead znode) op {
-	if m.token, m.at, m.robbed = 0, (znode{}), false; m.cause != nil {
+	if m.token, m.at, m.displaced = 0, (znode{}), false; m.cause != nil {
 		return m.finish(nil)
 	}
 	m.state = creating
@@ -181,9 +181,9 @@ func (m *machine) check() op {
 	return op{action: look}
 }
 
-func (m *machine) prove() op {
-	m.state = proving
-	return op{action: prove}
+func (m *machine) renew() op {
+	m.state = renewing
+	return op{action: renew}
 }
 
 // wrote goes on after a write.
@@ -201,14 +201,14 @@ func (m *machine) gone() op {
 	case held, revoked:
 		return m.rob()
 	case writing: // the reply comes first
-		m.robbed, m.cause = true, cmp.Or(m.cause, m.causes.deleted)
+		m.displaced, m.cause = true, cmp.Or(m.cause, m.causes.deleted)
 	}
 	return op{}
 }
 
 // rob is gone when no request is in flight.
 func (m *machine) rob() op {
-	m.robbed = true
+	m.displaced = true
 	return m.leave(m.causes.deleted)
 }
 
@@ -227,9 +227,9 @@ func (m *machine) quit(err error) op {
 func (m *machine) leave(err error) op {
 	m.cause = cmp.Or(m.cause, err)
 	switch {
-	case m.token == 0, m.robbed && !m.guarded:
+	case m.token == 0, m.displaced && !m.guarded:
 		return m.finish(nil)
-	case m.robbed:
+	case m.displaced:
 		return m.drop()
 	case m.guarded:
 		return m.remove()

@@ -79,7 +79,7 @@ func holds(m *machine) bool {
 func (w *world) grant(c *client) {
 	switch {
 	case c.quit:
-		w.fault = "granted to one who had given up"
+		w.fault = "granted to a claim that had been given up"
 	case c.m.token == 0:
 		w.fault = "granted without a znode"
 	case int64(w.path.czxid) != c.m.token && !c.harmed:
@@ -168,7 +168,7 @@ func (w *world) Key(b []byte) []byte {
 		c := &w.clients[i]
 		m, q, r := &c.m, &c.req, &c.reply
 		b = append(b, byte(m.state), byte(m.token), byte(m.at.czxid), byte(m.at.version), failure(m.cause), failure(m.left),
-			flags(m.guarded, m.robbed, m.absent, m.keep),
+			flags(m.guarded, m.displaced, m.absent, m.keep),
 			flags(c.touched, c.up, c.over, c.ended, c.lags, q.guard, q.sync, q.keep),
 			flags(c.quit, c.told, c.warned, c.harmed, c.tainted, c.detained),
 			byte(c.phase), byte(c.asks), byte(q.action), byte(q.at.czxid), byte(q.at.version),

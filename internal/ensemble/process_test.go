@@ -19,7 +19,7 @@ import (
 )
 
 // alive tells whether a process runs or could run again. One that is dead but
-// not reaped is not alive: who reaps orphans, and when, is not our matter.
+// not reaped is not alive: when orphans are reaped is not our matter.
 func alive(pid int) bool {
 	s := processState(pid)
 	return s != "" && s != "Z" && s != "X"

@@ -1,5 +1,3 @@
-// Package explore walks through every state that a model of a machine and of
-// what surrounds it can be in, for tests.
 package explore
 
 import (
@@ -58,7 +56,7 @@ func Walk[P World[W, A], W any, A fmt.Stringer](start W) (states int, fault stri
 		var next []*W
 		var nextIDs []int
 		for n, w := range level {
-			level[n] = nil // memory holds two levels at the most
+			level[n] = nil // memory holds at most two levels
 			acts := P(w).Enabled()
 			if len(acts) == 0 {
 				if what := P(w).Stuck(); what != "" {

@@ -7,16 +7,18 @@
 // condition with a deadline, and never a length of time.
 //
 //	func TestSomething(t *testing.T) {
-//		harness.Both(t, func(w *harness.World) {
-//			c := w.Client(harness.T)
-//			...
-//			w.Eventually("the znode is gone", func() bool { ... })
+//		harness.Both(t, func(t *testing.T, in harness.Maker) {
+//			in(t, func(w *harness.World) {
+//				c := w.Client(harness.T)
+//				...
+//				w.Eventually("the znode is gone", func() bool { ... })
+//			})
 //		})
 //	}
 //
 // [Faults] lets each frame that a client sends or receives during a [Workload] meet
 // each [Fault], every time in a bubble of its own. A case that does not meet its
-// fault proves nothing, and fails.
+// fault shows nothing, and fails.
 //
 // A [Record] is what has passed on a client's link: which requests, how many events.
 //

@@ -18,8 +18,8 @@ func (w *World) Expire(c *Client) {
 	w.Must(c.ExpireAt(w.Real.Node(0).Addr()))
 }
 
-// ExpireAt ends the session of c by way of the server at addr, as whoever has the
-// session's key can: it resumes and closes it, before c, on which that server hangs up,
+// ExpireAt ends the session of c by way of the server at addr, as anybody can that has
+// the session's key: it resumes and closes it, before c, on which that server hangs up,
 // can take it back. It may fail while servers come and go.
 func (c *Client) ExpireAt(addr string) error {
 	heal := c.Link.Cut()

@@ -57,7 +57,7 @@ func (r *Record) Forget() {
 }
 
 // A Cost is what a client asks for and is told of. Syncs and checks, by which a
-// client that holds something proves that its session lives, do not count.
+// client that holds something keeps its lease renewed, do not count.
 type Cost struct {
 	*Record
 	w *World

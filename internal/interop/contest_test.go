@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(ensemble.Main(m)) }
 const patience = time.Minute
 
 // A contest is one lock, contenders of ours and of another client, and a referee
-// who is told by each when it has the lock and before it gives it up. So two that
+// that is told by each when it has the lock and before it gives it up. So two that
 // are inside together both had it.
 type contest struct {
 	testing.TB
@@ -40,9 +40,9 @@ type contest struct {
 	mu      sync.Mutex
 	all     []*contender
 	inside  map[*contender]bool // whether it writes
-	last    string              // the side of the one who came last
+	last    string              // the side of the contender that came last
 	passed  map[string]int      // how often the lock went from one side to another, by the former
-	most    int                 // the most who read together
+	most    int                 // the most that have read together
 }
 
 // A contender asks for the lock again as soon as it has had it, until everybody
@@ -111,7 +111,7 @@ func (x *contest) enter(c *contender, writes bool) {
 	c.entries++
 }
 
-// downgrade is called before c, who wrote, lets others read beside it.
+// downgrade is called before c, which wrote, lets others read beside it.
 func (x *contest) downgrade(c *contender) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -192,7 +192,7 @@ func (x *contest) mutexes() {
 	}
 }
 
-// readersAndWriters adds two readers of ours and a writer, who downgrades at times.
+// readersAndWriters adds two readers of ours and a writer that downgrades at times.
 func (x *contest) readersAndWriters() {
 	x.Helper()
 	for range 2 {

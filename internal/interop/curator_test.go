@@ -45,7 +45,7 @@ func TestCurator(t *testing.T) {
 
 // theirDowngrade: a writer of Curator that goes on as a reader keeps a writer of ours
 // out, if it keeps anybody out. Up to 5.4 its read has a number of its own, behind all
-// who wait, and every writer among them has the lock beside it (CURATOR-621).
+// waiters, and every writer among them has the lock beside it (CURATOR-621).
 func (x *contest) theirDowngrade(p *peer, keeps bool) {
 	p.say("downgrader", x.dir)
 	x.hears(p, "enter write")

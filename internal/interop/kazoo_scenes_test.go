@@ -8,7 +8,7 @@ import (
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
-// share: a reader of kazoo and ours hold together, whoever was first.
+// share: a reader of kazoo and ours hold together, in either order.
 func (x *contest) share(p *peer, reader string) {
 	m := rwlock.New(x.client(), x.dir)
 	before := x.held(m.AcquireRead(x.ctx))
@@ -25,7 +25,7 @@ func (x *contest) share(p *peer, reader string) {
 // overtaken: a reader of kazoo gets the lock before a writer behind it, unless stuck.
 // In kazoo 2.8 Lock._get_predecessor goes through the contenders that the patterns
 // match up to the own znode. If they do not match that, as of a reader, it goes on
-// to the last of all. So the reader waits for the writer behind it, who waits for the
+// to the last of all. So the reader waits for the writer behind it, which waits for the
 // reader, and nobody has the lock ever again (python-zk/kazoo#649, mended in 2.9).
 func (x *contest) overtaken(p *peer, reader string, stuck bool) {
 	c := x.client()

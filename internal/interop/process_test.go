@@ -91,7 +91,7 @@ func (p *process) run(t *testing.T, name string, f func(x *contest)) {
 	}
 }
 
-// kill ends the process, and with it whatever its contenders wait for.
+// kill ends the process, and with it all that its contenders wait for.
 func (p *process) kill() { _ = p.cmd.Process.Kill() }
 
 // hear returns the next line.

@@ -99,7 +99,7 @@ var plots = []Plot{
 	}},
 }
 
-// tryFree has c try to get the lock, which nobody has who is not c, and release it.
+// tryFree has c try to get the lock, which no other client has, and release it.
 // What c itself has given up is not in its way, unless it was in a session that c has
 // given up too, and is not the one before: that the ensemble may keep for a while.
 func (w *World) tryFree(c *Client, before *coord.Session) *coord.Hold {
@@ -119,8 +119,8 @@ var reasons = []error{
 }
 
 // Faults lets every frame of every plot, and of those given besides, meet every
-// fault, each in a bubble of its own. Whatever happens, each hold comes to its end, and
-// for a reason that fits; nobody holds beside another; nothing is left in the directory,
+// fault, each in a bubble of its own. Each hold ends in the end, for a
+// reason that fits; nobody holds beside another; nothing is left in the directory,
 // on the server or, as the bubble sees to, of goroutines; and the lock can be had.
 // (R4, R5, R7, R28, R60, R79, R93.)
 func Faults(t *testing.T, s Subject, more ...Plot) {
@@ -135,13 +135,12 @@ func Faults(t *testing.T, s Subject, more ...Plot) {
 
 // play has a client play p, and checks what became of it.
 func (w *World) play(connect func() *Client, p Plot) {
-	first, last := w.Client(harness.Long), w.Client(harness.Long)
-	other := w.Held(first)
+	other := w.Held(w.Operator())
 	c := connect()
 	for _, h := range p.Run(w, c, other) {
 		w.Ends("a hold", h, reasons...)
 	}
-	h := w.Held(last)
+	h := w.Held(w.Operator())
 	w.Must(h.Release(bg))
 	w.Rest()
 	c.Exempt(func() {

@@ -11,12 +11,12 @@ import (
 	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
-// IsolatedLeader cuts the leader of three real servers off from the others and not
-// from its clients. For as long as it does not notice, it answers what needs no
-// quorum: heartbeats, reads, syncs, and who comes back to its session. The others
-// elect anew, and end the sessions that they do not hear. A holder there is told
-// before the next gets the lock, or is saved by another server; in no case do two
-// hold. (R2, R16, R21, R85.)
+// IsolatedLeader cuts the leader of three real servers off from the others and not from
+// its clients. For as long as it does not notice, it answers what needs no quorum:
+// heartbeats, reads, syncs, and clients that come back to their sessions. The others
+// elect anew, and end the sessions that they do not hear. A holder there is told before
+// the next gets the lock, or is saved by another server; in no case do two hold. (R2,
+// R16, R21, R85.)
 //
 // Holders of all subjects meet each isolation together: those of hows, and all in the
 // long form.
@@ -64,7 +64,7 @@ func IsolatedLeader(t *testing.T, hows []ensemble.Isolation, subjects ...Subject
 // A row is what became of the holders of one subject in one isolation.
 type row struct {
 	name, subject string
-	margins       margins // of those who were told
+	margins       margins // of the holders that were told
 
 	mu        sync.Mutex
 	late      int           // told when the next had it already
@@ -72,7 +72,7 @@ type row struct {
 	told, had time.Duration // from the isolation to the last loss, and to the first grant after a loss
 }
 
-// A captive is a holder of a lock who is connected to the leader, and another who
+// A captive is a holder of a lock that is connected to the leader, and a contender that
 // wants it.
 type captive struct {
 	w     *World

@@ -21,7 +21,7 @@ const tick = 2 * time.Second
 
 // IsolatedPhases is [IsolatedLeader] in bubbles, where the others elect in no time
 // and the old leader never finds out, at every phase of the heartbeats and of the
-// server's ticks, and whatever the holder's program does meanwhile.
+// server's ticks, and no matter what the holder's program does meanwhile.
 func IsolatedPhases(t *testing.T, s Subject) {
 	terms := []time.Duration{4 * time.Second, 10 * time.Second}
 	if harness.Stress {
@@ -115,7 +115,7 @@ func (w *World) isolatedAt(r *row, phase, T time.Duration, alone bool, x meanwhi
 	heal := w.Fake.Isolate(leaderAddr)
 	stop := sync.OnceFunc(x.run(w, a))
 	defer stop()
-	defer heal() // before that, for those who wait for an answer
+	defer heal() // before that, for the callers that wait for an answer
 	o := c.outcome(leaderAddr)
 	r.add(o, began)
 	w.Must(o.next.Release(bg))

@@ -172,7 +172,7 @@ func (w *World) follow(ch <-chan struct{}) <-chan time.Time {
 	return at
 }
 
-// frozen stops a follower, with holders who know no other server. The leader
+// frozen stops a follower, with holders that know no other server. The leader
 // ends their sessions, and contenders with other servers get the locks.
 func frozen(t *testing.T, s Subject, y *margins, T time.Duration, runs int, late bool) {
 	e := ensemble.New(t, &ensemble.Options{Nodes: 3})

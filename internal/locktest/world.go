@@ -1,7 +1,3 @@
-// Package locktest holds what every lock of this module must pass: one table of
-// scenarios, run against the in-process server in virtual time and against a
-// real server, so that the one is held to the other; every fault at every frame;
-// and, on real servers only, partitions and failing servers. It knows no lock.
 package locktest
 
 import (
@@ -27,16 +23,16 @@ type Subject struct {
 	Name    string
 	Acquire func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
 	Try     func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
-	// New, if not nil, makes the Subject of one World, for what keeps in mind who
-	// contends there.
+	// New, if not nil, makes the Subject of one World, for one that keeps in mind
+	// which contenders are there.
 	New func() Subject
 	// Bind, if not nil, returns the Acquire of one object, to be shared.
 	Bind func(c *coord.Client, dir string) (acquire func(context.Context) *coord.Hold)
 	// AfterGrant, if not nil, is done with a hold as soon as it is held, so that what a
 	// scenario says of a holder is said of one with which that was done.
 	AfterGrant func(h *coord.Hold) error
-	// Contend, if not nil, acquires for one who finds dir held, and returns when it is
-	// acquired: for what does not wait by itself.
+	// Contend, if not nil, acquires dir although it is held, and returns when it is
+	// acquired: for a subject that does not wait by itself.
 	Contend func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
 	// Cycles is how many [Limits] goes through; zero means 10,000.
 	Cycles int

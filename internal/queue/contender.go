@@ -170,14 +170,14 @@ func (d *driver) run(ctx context.Context) error {
 // hear tells the machine how our own node is.
 func (d *driver) hear(snap event.Snapshot) {
 	switch {
-	case !snap.Exists, snap.EphemeralOwner != d.s.ID():
+	case !snap.Exists, coord.SessionID(snap.EphemeralOwner) != d.s.ID():
 		d.step(input{kind: gone})
 		return
 	case snap.Suspended:
 		d.step(input{kind: doubt})
 		return
 	}
-	d.step(input{kind: proof, token: snap.Czxid})
+	d.step(input{kind: confirmed, token: snap.Czxid})
 	switch revoked := string(snap.Data) == Revocation; {
 	case revoked && !d.granted:
 		d.step(input{kind: quit, err: coord.ErrRevoked}) // nobody has to stop first

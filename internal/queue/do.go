@@ -9,8 +9,8 @@ import (
 	"github.com/zkcoord/zkcoord/internal/backoff"
 )
 
-// A Work is what is done while something is held.
-type Work = func(ctx context.Context, token coord.Token) error
+// A Work is what is done while h is held.
+type Work = func(ctx context.Context, h *coord.Hold) error
 
 // Do waits until h is held, calls f, and releases h, even if f panics: see
 // [lock.Mutex.Do].
@@ -43,7 +43,7 @@ func Run(ctx context.Context, acquire func(context.Context) *coord.Hold, f Work)
 // An outcome is what came of one Hold and the work under it.
 type outcome struct {
 	work    error // what f returned, if it was called
-	ended   error // why the Hold was not acquired, or ended before f returned
+	ended   error // why the Hold was not acquired, or was lost before f returned
 	refused error // why its znode could not be removed
 }
 
@@ -58,8 +58,10 @@ func do(ctx context.Context, h *coord.Hold, f Work) (o outcome) {
 	}
 	work, stop := context.WithCancel(h.Context(ctx))
 	defer stop()
-	o.work = f(work, h.Token())
-	o.ended = h.Err()
+	o.work = f(work, h)
+	if o.ended = h.Err(); errors.Is(o.ended, coord.ErrReleased) {
+		o.ended = nil // by f
+	}
 	return o
 }
 

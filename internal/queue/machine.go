@@ -18,7 +18,7 @@ const (
 	looking                  // a create's answer was lost: asked for the queue, to learn its fate
 	listing                  // our node exists; asked for the queue
 	waiting                  // our node exists; watching the nearest contender that blocks it
-	confirming               // nobody blocks our node; waiting for proof that it is still there
+	confirming               // nobody blocks our node; waiting for word that it is still there
 	held                     // ours, until our node or the session is known to be gone
 	downgrading              // ours, unless there is a cause to end; our node is a write, a read in its place, or gone
 	revoked                  // was held, told to give way; our node keeps the others out until the owner quits
@@ -43,8 +43,8 @@ const (
 
 	// News of our own node, in the order in which it was learned. The driver
 	// watches that node from the moment the machine knows its name.
-	proof       // it is there with token, owned by our session, and a watch on it is armed
-	doubt       // the connection is down, so the watch may be blind; a new proof or gone follows
+	confirmed   // it is there with token, owned by our session, and a watch on it is armed
+	doubt       // the connection is down, so the watch may be blind; confirmed or gone follows
 	gone        // it is not there, or not ours
 	revokeAsked // somebody wrote into it that the holder shall give way
 
@@ -104,7 +104,7 @@ type machine struct {
 	state       state
 	node        string // name of our node once known; changed by replaced alone
 	token       int64  // set before held is entered
-	proven      bool   // our node is there as far as an armed watch can tell
+	confirmed   bool   // our node is there as far as an armed watch can tell
 	lastBlocker bool   // in waiting: the contender that we watch is the only one that blocks
 	cause       error  // the first reason to end; once it is set, the machine neither enters held nor waits
 }
@@ -127,7 +127,7 @@ func (m *machine) step(in input) action {
 			return m.leave(m.causes.exhausted)
 		}
 		// The transaction that made our node found no other child. That is as
-		// good as a proof, and the driver arms the watch.
+		// good as confirmed, and the driver arms the watch.
 		m.state = held
 	case unknown:
 		m.state = looking
@@ -163,13 +163,13 @@ func (m *machine) step(in input) action {
 		// Nobody can have come in before us since the listing, for numbers
 		// only grow. So the one that blocked was the last.
 		return m.atHead()
-	case proof:
-		m.proven, m.token = true, cmp.Or(m.token, in.token)
+	case confirmed:
+		m.confirmed, m.token = true, cmp.Or(m.token, in.token)
 		if m.state == confirming {
 			m.state = held
 		}
 	case doubt:
-		m.proven = false
+		m.confirmed = false
 	case gone:
 		if m.state == downgrading {
 			return action{} // by our own doing or not: the reply will tell
@@ -253,11 +253,11 @@ func (m *machine) afterDowngrade() action {
 	return action{}
 }
 
-// atHead takes the lock, or waits for the proof without which it must not be
-// taken: our node may have been removed while the connection was down.
+// atHead takes the lock, unless our node may have been removed while the connection
+// was down. Then it waits until the node is confirmed.
 func (m *machine) atHead() action {
 	m.state = confirming
-	if m.proven {
+	if m.confirmed {
 		m.state = held
 	}
 	return action{}

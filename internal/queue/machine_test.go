@@ -40,7 +40,7 @@ func TestTraces(t *testing.T) {
 
 var stateNames = [...]string{"creating", "looking", "listing", "waiting", "confirming", "held", "downgrading", "revoked", "leaving", "done"}
 
-var kindNames = []string{"created", "unknown", "listed", "removed", "replaced", "refused", "blockerGone", "proof", "doubt", "gone", "revokeAsked", "expired", "quit", "downgradeAsked"}
+var kindNames = []string{"created", "unknown", "listed", "removed", "replaced", "refused", "blockerGone", "confirmed", "doubt", "gone", "revokeAsked", "expired", "quit", "downgradeAsked"}
 
 var verbNames = [...]string{"", "create", "list", "watch", "remove", "replace"}
 
@@ -60,7 +60,7 @@ func parseInput(t *testing.T, args []string) input {
 		for _, a := range args {
 			in.names = append(in.names, long(a))
 		}
-	case proof:
+	case confirmed:
 		in.token = atoi(t, args[0])
 	case refused:
 		in.err = errDenied

@@ -59,7 +59,7 @@ type world struct {
 	next    int32 // number of the next node
 	zxid    int64 // token of the last node
 	granted int64 // the greatest token granted
-	written int64 // the greatest token granted to one who is alone
+	written int64 // the greatest token granted to a holder that is alone
 	budget  budget
 	clients [3]client
 	fault   string
@@ -87,10 +87,10 @@ type client struct {
 	name  string // of the node ahead
 	freed bool   // not heard yet
 
-	sure   bool // proof was heard, and no doubt since
+	sure   bool // confirmed was heard, and no doubt since
 	told   bool // that its node is gone
 	quit   bool // was heard
-	warned bool // marked was heard
+	warned bool // revokeAsked was heard
 	orphan bool // its node may stay until the session is over: the server refused
 }
 
@@ -245,7 +245,7 @@ func (w *world) do(a act) {
 			c.push(gone)
 		} else {
 			c.own, c.token = armed, w.nodes[k].token
-			c.push(proof)
+			c.push(confirmed)
 			if w.nodes[k].marked {
 				c.push(revokeAsked)
 			}

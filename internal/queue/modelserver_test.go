@@ -120,7 +120,7 @@ func (w *world) delete(k int) {
 func (w *world) tell(c *client, in input) {
 	was, node := c.m.state, c.m.node
 	switch in.kind {
-	case proof:
+	case confirmed:
 		c.sure = true
 	case doubt:
 		c.sure = false
@@ -141,7 +141,7 @@ func (w *world) tell(c *client, in input) {
 	case watch:
 		c.name, c.ahead, c.freed = do.node, asked, false
 		if !mayWaitFor(c.m.node, c.name) {
-			w.fault = "waits for one who does not block it"
+			w.fault = "waits for a contender that does not block it"
 		}
 	default:
 		if c.phase != idle {
@@ -155,7 +155,7 @@ func (w *world) tell(c *client, in input) {
 		if w.rule.foreign {
 			most++
 		}
-		// One who follows a writer lists when that has gone, and each time
+		// A contender that follows a writer lists when that has gone, and each time
 		// that it has become a reader instead.
 		if w.rule.kinds != "" {
 			most += 1 + int(w.rule.budget.share)

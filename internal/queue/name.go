@@ -23,9 +23,9 @@ const (
 // forever.
 func blocks(ahead, me Mode) bool { return ahead != Read || me != Read }
 
-// infixes are the texts before the number in a contender's name, by whoever made
-// it. The first three are Curator's and ours, one for each mode in its order;
-// go-zookeeper has the first, kazoo the last two.
+// infixes are the texts that stand before the number in a contender's name. The first
+// three are Curator's and ours, one for each mode in its order; go-zookeeper uses the
+// first, kazoo the last two.
 var infixes = []struct {
 	text string
 	mode Mode
@@ -40,7 +40,7 @@ var infixes = []struct {
 // A contender is what a child's name tells of one place in the queue.
 type contender struct {
 	name   string
-	id     string // of whoever made it; unique
+	id     string // chosen by the contender, and unique
 	mode   Mode
 	number int32 // the place: the lowest is the head
 }

@@ -120,16 +120,16 @@ func TestWalk(t *testing.T) {
 func (w *world) grant(c *client, in input) {
 	switch k := w.find(c.m.node); {
 	case c.quit || c.warned:
-		w.fault = "granted to one who had given up"
+		w.fault = "granted to a contender that had given up"
 	case !c.sure && in.kind != created:
-		w.fault = "granted without proof since the last doubt"
+		w.fault = "granted without confirmation since the last doubt"
 	case k < 0: // removed by an operator, and not heard of yet
 	case c.m.token != w.nodes[k].token:
 		w.fault = "token is not that of the node"
 	case c.m.token <= w.written, c.mode() != Read && c.m.token <= w.granted:
 		w.fault = "token is not above the last"
 	case w.overtaken(w.nodes[k]):
-		w.fault = "granted before one who blocks it"
+		w.fault = "granted before a contender that blocks it"
 	default:
 		w.granted = max(w.granted, c.m.token)
 		if c.mode() != Read {
@@ -157,8 +157,8 @@ func (w *world) Wrong() string {
 		exists := w.find(c.m.node) >= 0 || lowers && w.find(asRead(c.m.node)) >= 0
 		holds := c.m.state == held || c.m.state == revoked || lowers
 		waits := c.m.state == waiting || c.m.state == confirming
-		// Whoever holds a node that an operator has removed must learn of it
-		// first; until then nothing can keep it from being the second.
+		// A holder whose node an operator has removed must learn of it first; until
+		// then nothing can keep it from being the second.
 		if holds && (exists || c.told || c.over) {
 			holders++
 			if lowers || c.mode() == Read {
@@ -243,7 +243,7 @@ func (w *world) Key(b []byte) []byte {
 		c := &w.clients[i]
 		m := &c.m
 		b = append(b, byte(m.state), name(m.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
-			flags(m.proven, m.lastBlocker, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
+			flags(m.confirmed, m.lastBlocker, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
 			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync),
 			byte(c.phase), byte(c.req.verb), name(c.req.node), byte(c.own), byte(c.ahead), name(c.name), byte(c.token), byte(c.asks), byte(c.nword))
 		for _, s := range c.words[:c.nword] {

@@ -13,8 +13,8 @@ import (
 )
 
 // TestHeldWhateverItsContext: ctx governs the seeking and never the holding. What
-// has been acquired, by whatever recipe and in whatever way, stays so when ctx ends
-// at once, and ends by its release.
+// has been acquired, by any recipe and in any way, stays so when ctx ends at once, and
+// ends by its release.
 func TestHeldWhateverItsContext(t *testing.T) {
 	inBoth(t, ways, 10, func(r *round, x way) error {
 		h := x.run(r)
@@ -24,7 +24,7 @@ func TestHeldWhateverItsContext(t *testing.T) {
 	})
 }
 
-// TestHeldOrNotWhenItsContextEnds: at whatever moment of the seeking ctx ends,
+// TestHeldOrNotWhenItsContextEnds: at any moment of the seeking at which ctx ends,
 // either the thing is never acquired, or it stays acquired.
 func TestHeldOrNotWhenItsContextEnds(t *testing.T) {
 	inBoth(t, []way{

@@ -71,11 +71,11 @@ func TestNestedLocks(t *testing.T) {
 				w.Must(h.Release(bg))
 			}
 
-			do := func(context.Context, coord.Token) error { return errors.New("called") }
+			do := func(context.Context, *coord.Hold) error { return errors.New("called") }
 			for i, r := range runners {
 				dir := fmt.Sprintf("%s/run-%d", w.Dir, i)
-				w.Must(r.do(bg, c.Client, dir, func(ctx context.Context, _ coord.Token) error {
-					for _, f := range []func(context.Context, *coord.Client, string, work) error{r.do, r.run} {
+				w.Must(r.do(bg, c.Client, dir, func(ctx context.Context, _ *coord.Hold) error {
+					for _, f := range []doer{r.do, r.run} {
 						if err := f(ctx, c.Client, dir, do); !errors.Is(err, lock.ErrNested) && !errors.Is(err, rwlock.ErrNested) && !errors.Is(err, rwlock.ErrUpgrade) {
 							w.Errorf("%s within itself: %v", r.name, err)
 						}

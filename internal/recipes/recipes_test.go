@@ -35,8 +35,8 @@ type recipe struct {
 	seek    seeker
 	queued  bool   // in a directory at the path
 	create  string // the request that makes its znode
-	blocker seeker // who holds it while seek waits; nil: it does not wait
-	beside  seeker // who can hold it at the same time; nil: nobody
+	blocker seeker // holds it while seek waits; nil: it does not wait
+	beside  seeker // can hold it at the same time; nil: nothing can
 	member  bool
 }
 

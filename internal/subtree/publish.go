@@ -20,7 +20,7 @@ func (f *follower[T]) publish(settled bool) {
 	if settled && f.unread == 0 && f.revive() {
 		return
 	}
-	// Whoever has added something just now must ask again.
+	// If something was added just now, there is more to come.
 	if !f.listed || f.unread > 0 || len(f.gone) > 0 || f.Whole && !(settled && f.set.Consistent()) {
 		return
 	}

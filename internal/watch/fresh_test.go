@@ -29,9 +29,8 @@ func (w *world) first(s *event.Stream[event.Snapshot]) event.Snapshot {
 	}
 }
 
-// Whoever watches what the same client has written and seen answered gets nothing
-// older, whoever else watches it already and however the connection fails in
-// between.
+// A stream on what the same client has written and seen answered gets nothing older,
+// however many others watch it already and however the connection fails in between.
 func TestFirstValueIsFresh(t *testing.T) {
 	for _, others := range []int{0, 1, 3} {
 		for _, failure := range []string{"none", "reset", "expiry"} {
@@ -73,9 +72,9 @@ func TestFirstValueIsFresh(t *testing.T) {
 	}
 }
 
-// The same of a name that is used again and again, of which a Follow says nothing once
-// it is gone: who follows it after its creation was answered finds it there; who does
-// after its deletion does not.
+// The same of a name that is used again and again, of which WatchUntilDeleted says
+// nothing once it is gone: a subscriber that comes after its creation was answered finds
+// it there; one that comes after its deletion does not.
 func TestNameUsedAgain(t *testing.T) {
 	for _, others := range []int{0, 1, 3} {
 		for _, failure := range []string{"none", "reset"} {

@@ -63,20 +63,20 @@ var mutants = []struct {
 		}
 		e.step(in, do)
 	}},
-	{"does not read once more for one who comes during a read", rule{key: data, budget: budget{change: 1}}, func(e *entry, in input, do *actions) {
+	{"does not read once more for a subscriber that comes during a read", rule{key: data, budget: budget{change: 1}}, func(e *entry, in input, do *actions) {
 		again := e.reread
 		e.step(in, do)
 		if in.kind == subscribe {
 			e.reread = again
 		}
 	}},
-	{"gives one who comes during a read what that brings", rule{key: data, exists: true, budget: budget{change: 1, other: 1}}, func(e *entry, in input, do *actions) {
+	{"gives a subscriber that comes during a read what that brings", rule{key: data, exists: true, budget: budget{change: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		e.step(in, do)
 		if in.kind == subscribe && e.state == reading {
 			in.sub.owed = thisRead
 		}
 	}},
-	{"gives one who comes on a new connection what was known before", rule{key: data, exists: true, budget: budget{change: 1, reset: 1, other: 1}}, func(e *entry, in input, do *actions) {
+	{"gives a subscriber that comes on a new connection what was known before", rule{key: data, exists: true, budget: budget{change: 1, reset: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		unconfirmed := e.unconfirmed
 		if in.kind == subscribe && e.state == watching && e.has {
 			e.unconfirmed = false
@@ -84,13 +84,13 @@ var mutants = []struct {
 		e.step(in, do)
 		e.unconfirmed = e.unconfirmed || unconfirmed && in.kind == subscribe
 	}},
-	{"gives one who comes what was known before a change", rule{key: data, exists: true, budget: budget{change: 1, other: 1}}, func(e *entry, in input, do *actions) {
+	{"gives a new subscriber what was known before a change", rule{key: data, exists: true, budget: budget{change: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		e.step(in, do)
 		if in.kind == subscribe && e.state == queued && e.has && in.sub.owed != nothing {
 			e.deliver(in.sub, do)
 		}
 	}},
-	{"gives one who comes what is suspended", rule{key: data, exists: true, budget: budget{change: 1, reset: 1, other: 1}}, func(e *entry, in input, do *actions) {
+	{"gives a new subscriber what is suspended", rule{key: data, exists: true, budget: budget{change: 1, reset: 1, other: 1}}, func(e *entry, in input, do *actions) {
 		e.step(in, do)
 		if in.kind == subscribe && e.down && e.has && in.sub.owed != nothing {
 			e.deliver(in.sub, do)
@@ -245,7 +245,7 @@ var mutants = []struct {
 			e.snap, e.has = snap, has
 		}
 	}},
-	{"gives something to one who has left", rule{key: data, budget: budget{change: 1, unsubscribe: 1}}, func(e *entry, in input, do *actions) {
+	{"gives something to a subscriber that has left", rule{key: data, budget: budget{change: 1, unsubscribe: 1}}, func(e *entry, in input, do *actions) {
 		if in.kind == unsubscribe && len(e.subs) > 1 {
 			return
 		}

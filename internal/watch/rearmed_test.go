@@ -55,7 +55,7 @@ func TestSettledOnlyWhenRearmed(t *testing.T) {
 	})
 }
 
-// Who begins to follow a name while the answer that its last znode is gone is
+// A subscriber that comes while the answer that the last znode of a name is gone is
 // under way gets an answer of its own: the name may be in use again.
 func TestFollowWhileTheEndIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

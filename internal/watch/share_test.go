@@ -57,8 +57,8 @@ func TestManyStreamsAreOneWatch(t *testing.T) {
 }
 
 // R12, R36, R53: once nobody looks, a change costs nothing more, nor does a
-// reconnect, nor a new session; and a watch that was left over serves whoever
-// comes next.
+// reconnect, nor a new session; and a watch that was left over serves the
+// next subscriber.
 func TestNobodyLooks(t *testing.T) {
 	bubble(t, func(w *world) {
 		w.Create("/a", "0")
@@ -100,8 +100,8 @@ func TestNobodyLooks(t *testing.T) {
 	})
 }
 
-// Once nobody looks, what was read is not kept for whoever may come, though the
-// watch is, and serves them.
+// Once nobody looks, what was read is not kept for later subscribers, though the watch
+// is, and serves them.
 func TestNobodyLooksAndNothingIsKept(t *testing.T) {
 	for _, x := range []struct {
 		kind event.Kind
@@ -143,10 +143,10 @@ func TestNobodyLooksAndNothingIsKept(t *testing.T) {
 				}
 				w.asked()
 				if snap := w.first(follow(bg, 0)); !full(snap) {
-					t.Errorf("who comes later sees %d bytes, %d children", len(snap.Data), len(snap.Children))
+					t.Errorf("a later subscriber sees %d bytes, %d children", len(snap.Data), len(snap.Children))
 				}
 				if got := w.asked(); len(got) != 1 || w.Watches() != n {
-					t.Errorf("who comes later asks %q; %d watches of %d", got, w.Watches(), n)
+					t.Errorf("a later subscriber asks %q; %d watches of %d", got, w.Watches(), n)
 				}
 			})
 		})

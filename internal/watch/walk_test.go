@@ -83,7 +83,7 @@ func (w *world) given(is *subscriber, snap event.Snapshot) {
 	}
 	switch {
 	case is.state != present:
-		w.fault = "something was given to one who is not there"
+		w.fault = "something was given to a subscriber that is not there"
 	case v > w.now:
 		w.fault = "a subscriber was given what it was past"
 	case is.has && w.shows(is.version, snap) && is.down == snap.Suspended:
