@@ -117,7 +117,7 @@ func TestWitnessesWithoutContainers(t *testing.T) {
 			old := c.Kit().Session()
 			for _, name := range witnesses() {
 				_, stat, err := w.op.Get("/_zkcoord/" + name)
-				if w.Must(err); stat.EphemeralOwner != old.ID() || stat.NumChildren > 0 {
+				if w.Must(err); coord.SessionID(stat.EphemeralOwner) != old.ID() || stat.NumChildren > 0 {
 					t.Errorf("a witness is %+v", stat)
 				}
 			}

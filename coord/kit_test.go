@@ -114,7 +114,7 @@ func TestKit(t *testing.T) {
 		}
 		s, err := k.Await(bg)
 		if must(t, err); s != k.Session() || s.ID() == 0 || k.IsPastSession(s.ID()) {
-			t.Errorf("session %#x", s.ID())
+			t.Errorf("session %v", s.ID())
 		}
 		w.Fake.Expire(s.ID())
 		<-s.Done()

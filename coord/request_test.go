@@ -59,7 +59,7 @@ func TestSessionRequests(t *testing.T) {
 			t.Errorf("Get: %+v, %v", n, err)
 		}
 		n, err = s.Exists(bg, "/b")
-		if err != nil || n.EphemeralOwner != s.ID() || !n.Exists {
+		if err != nil || coord.SessionID(n.EphemeralOwner) != s.ID() || !n.Exists {
 			t.Errorf("Exists: %+v, %v", n, err)
 		}
 		names, dir, err := s.Children(bg, "/")
@@ -131,7 +131,7 @@ func TestSessionRefusals(t *testing.T) {
 			{"create a number that might be two", create("/b", coord.Sequential), []error{zk.ErrInvalidFlags}, false},
 		} {
 			for _, want := range tt.want {
-				if !errors.Is(tt.err, want) || !coord.Refused(tt.err) {
+				if !errors.Is(tt.err, want) || !refused(tt.err) {
 					t.Errorf("%s: %v, which is not %v", tt.what, tt.err, want)
 				}
 			}

@@ -24,7 +24,7 @@ func TestBlockingTraceStallsNothing(t *testing.T) {
 			h.add(0, "acquired %s %s %v", i.Op, i.Path, i.Token > 0)
 		}
 		trace.HoldEnd = func(_ context.Context, i coord.HoldInfo) { h.add(0, "lost %v", errors.Is(i.Err, coord.ErrExpired)) }
-		trace.Done = func(_ context.Context, i coord.HoldInfo) { h.add(0, "done %v", errors.Is(i.Err, coord.ErrExpired)) }
+		trace.HoldDone = func(_ context.Context, i coord.HoldInfo) { h.add(0, "done %v", errors.Is(i.Err, coord.ErrExpired)) }
 		trace.DialFailed = func(_ context.Context, i coord.SessionInfo) { h.add(0, "failed %s", i.Server); <-open }
 		c := w.client(l, coord.Options{Trace: trace, Logger: slog.New(slog.NewTextHandler(blocked(open), nil))})
 		hold := take(c, "/lock", nil)

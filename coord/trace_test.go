@@ -70,7 +70,7 @@ func (m *gauges) trace() *coord.Trace {
 	return &coord.Trace{
 		WaitBegin: hold("asked", &m.waiting, 1), WaitEnd: hold("answered", &m.waiting, -1),
 		HoldBegin: hold("held", &m.held, 1), HoldEnd: hold("ended", &m.held, -1),
-		Done:         hold("done", nil, 0),
+		HoldDone:     hold("done", nil, 0),
 		SuspendBegin: session(&m.suspended, 1), SuspendEnd: session(&m.suspended, -1),
 		Connected: func(context.Context, coord.SessionInfo) {
 			m.mu.Lock()

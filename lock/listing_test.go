@@ -76,7 +76,7 @@ var listings = []scenario{
 		}
 		for i, c := range all {
 			if c.Label != names[i] || c.Node != nodes[i] || c.Session != clients[i].Kit().Session().ID() {
-				w.Errorf("contender %d: %+v, want %s of session %x at %s", i, c, names[i], clients[i].Kit().Session().ID(), nodes[i])
+				w.Errorf("contender %d: %+v, want %s of session %v at %s", i, c, names[i], clients[i].Kit().Session().ID(), nodes[i])
 			}
 			if c.Since.Before(began) || c.Since.After(now) {
 				w.Errorf("since %v, not in %v to %v", c.Since, began, now)
@@ -156,7 +156,7 @@ var listings = []scenario{
 			w.Fatalf("contenders: %+v", all)
 		}
 		if c := all[0]; c.Session != a.Kit().Session().ID() || c.Token != ha.Token() || c.Since.IsZero() {
-			w.Errorf("hidden contender: %+v, want session %x, token %d", c, a.Kit().Session().ID(), ha.Token())
+			w.Errorf("hidden contender: %+v, want session %v, token %d", c, a.Kit().Session().ID(), ha.Token())
 		}
 		if got := labels(w.contenders(a)); got != "hidden open" {
 			w.Errorf("contenders as the one with the key sees them: %q", got)

@@ -135,6 +135,6 @@ func (m *Mutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 // read; a new holder is read once more, and watched, so that a revocation is seen.
 // If many programs stand by that only want to know the holder, an [Unqueued] serves
 // them better: a change of the holder costs each of them two reads.
-func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

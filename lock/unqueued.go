@@ -103,6 +103,6 @@ func (u *Unqueued) Holder(ctx context.Context) (coord.Contender, bool, error) {
 // while nobody holds u, and says Suspended while the connection is down: the holder
 // that it names may have gone by then. The label of a holder that has been revoked is
 // known nevertheless: its second znode has it too.
-func (u *Unqueued) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+func (u *Unqueued) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return u.l.Watch(ctx)
 }

@@ -85,7 +85,7 @@ var claimViews = []scenario{
 		before := look.Watch(ctx)
 		h := lock.NewUnqueued(a.Client, w.Dir, lock.Label("ada")).Acquire(bg)
 		w.Grant(h)
-		shows := func(news *event.Stream[coord.Queue], revoked bool) {
+		shows := func(news *event.Stream[coord.Contention], revoked bool) {
 			w.Helper()
 			w.Eventually("who holds", func() bool {
 				q, _ := news.Latest()

@@ -14,7 +14,7 @@ import (
 var watchings = []scenario{
 	{"a contender that is revoked is listed as such, with its label as far as that is known (R39)", func(w place) {
 		a, b, early, late := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
-		shows := func(watch *event.Stream[coord.Queue], want string) {
+		shows := func(watch *event.Stream[coord.Contention], want string) {
 			w.Helper()
 			w.Eventually(want, func() bool {
 				q, _ := watch.Latest()

@@ -210,6 +210,6 @@ func (m *RWMutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 // For each contender that comes, goes or is downgraded the directory is listed once,
 // and a new znode is read; a new holder is read once more, and watched, so that a
 // revocation is seen.
-func (m *RWMutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+func (m *RWMutex) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

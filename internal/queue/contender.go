@@ -170,7 +170,7 @@ func (d *driver) run(ctx context.Context) error {
 // hear tells the machine how our own node is.
 func (d *driver) hear(snap event.Snapshot) {
 	switch {
-	case !snap.Exists, snap.EphemeralOwner != d.s.ID():
+	case !snap.Exists, coord.SessionID(snap.EphemeralOwner) != d.s.ID():
 		d.step(input{kind: gone})
 		return
 	case snap.Suspended:

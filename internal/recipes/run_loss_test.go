@@ -91,7 +91,7 @@ var runs = []guarantee{
 		if p.queued {
 			own := func() string { // Run's, behind the blocker's
 				for _, name := range p.Children(p.Dir) {
-					if _, stat, err := p.Op().Get(p.Dir + "/" + name); err == nil && stat.EphemeralOwner == c.Kit().Session().ID() {
+					if _, stat, err := p.Op().Get(p.Dir + "/" + name); err == nil && coord.SessionID(stat.EphemeralOwner) == c.Kit().Session().ID() {
 						return p.Dir + "/" + name
 					}
 				}

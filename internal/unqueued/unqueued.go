@@ -52,7 +52,7 @@ func (l Lock) Acquire(ctx context.Context, op string, try bool) *coord.Hold {
 			Wait:       !try,
 			Lock:       true,
 			Revocation: queue.Revocation,
-			Taken:      func(int64) error { return coord.ErrLocked },
+			Taken:      func(coord.SessionID) error { return coord.ErrLocked },
 		}
 		if try {
 			c.Retry = func() func() bool { return l.yielded(k, s) }
