@@ -4,13 +4,16 @@
 # servers wait for sessions to time out and start JVMs, and the more of those
 # compete, the less the times that the tests bound mean. Within a package eight
 # tests may run side by side: those that say so mostly wait.
-TESTFLAGS ?= -race -shuffle=on -timeout=20m -p=2 -parallel=8
-STRESSFLAGS ?= -race -shuffle=on -timeout=60m -p=1
+TESTFLAGS ?= -shuffle=on -timeout=20m -p=2 -parallel=8
+STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
 # Each costs a minute of processor time at first, for the standard library, and a
 # second or two from then on.
 PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
+# What is run without the race detector as well. Of faults at frames a fourth is run
+# with it; the walks have one goroutine.
+EXHAUSTIVE := ^Test(Walk|[A-Za-z]*Faults)$$
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 # Where tests look for Debian's zookeeper.jar; ZOOKEEPER_HOME, an unpacked
@@ -41,8 +44,10 @@ check: ## formatting, vet here and for PORTS, staticcheck, go.mod
 test: ## all tests, with the race detector; installs what it needs from Debian if it may
 	@# The exit status is that of go test; the last line is for those who read no more.
 	@missing=$$(.ci/zookeeper) || exit; \
-	echo go test $(TESTFLAGS) ./...; \
-	go test $(TESTFLAGS) ./...; status=$$?; \
+	echo go test -race $(TESTFLAGS) ./...; \
+	go test -race $(TESTFLAGS) -skip '^TestWalk$$' ./...; status=$$?; \
+	echo go test $(TESTFLAGS) -run '$(EXHAUSTIVE)'; \
+	go test $(TESTFLAGS) -run '$(EXHAUSTIVE)' $$(grep -rlE --include='*_test.go' 'func Test(Walk|[A-Za-z]*Faults)\(' . | xargs -n1 dirname | sort -u) || status=1; \
 	test -z "$$missing" || echo "TESTS WERE SKIPPED: $$missing"; \
 	exit $$status
 
@@ -54,12 +59,13 @@ test32: ## the tests in bubbles, as 32-bit programs; where amd64 can run those o
 .PHONY: stress
 stress: ## long forms of the real-server tests, many rounds of the others
 	.ci/zookeeper
-	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) ./...
+	ZKCOORD_STRESS=1 go test -race $(STRESSFLAGS) -skip '^TestWalk$$' ./...
+	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -run '^TestWalk$$' ./internal/...
 	@# With the smallest margin between a loss and the next grant.
-	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -v -run 'NoOverlap|IsolatedLeader' ./lock ./rwlock ./members | grep -E 'margin|^(ok|FAIL|---)'
+	ZKCOORD_STRESS=1 go test -race $(STRESSFLAGS) -v -run 'NoOverlap|IsolatedLeader' ./lock ./rwlock ./members | grep -E 'margin|^(ok|FAIL|---)'
 	@# Where no server is found its tests are skipped, which leaves those in bubbles.
 	@# The walk is long and has no chance in it.
-	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
+	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test -race $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
 
 .PHONY: fuzz
 fuzz: ## each fuzz test for FUZZTIME (10s)

@@ -12,12 +12,14 @@ import (
 	"github.com/zkcoord/zkcoord/internal/backoff"
 )
 
-// A purpose says of a request what is asked for, in the words of a [RequestInfo].
+// A purpose says what a request is for, in the words of a [RequestInfo].
 type purpose struct{ op, path string }
 
-// exchange makes one request in session s: it calls f, on a goroutine of its own,
-// with the session's connection once that is established, and returns what f does.
-// It returns ctx's cause as soon as ctx ends, and s's Err as soon as s is over.
+// exchange makes one request in session s: it calls f with the session's connection, once
+// a server serves the session, and returns what f does. It returns ctx's cause as soon as
+// ctx ends, and s's Err as soon as s is over. Because go-zookeeper's methods know no
+// contexts, f runs on a goroutine of its own, which may outlive the call; it ends with
+// the session's connection at the latest.
 //
 // sent reports whether f was called. If it was, and the error is not [Refused], the
 // request may be carried out, now or later. An answer that is there counts, even if
@@ -37,6 +39,8 @@ func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn
 	go func() {
 		a := answer{err: errExited}
 		defer func() { // f may not return
+			// The caller comes last. If the answer is that the session has expired, the
+			// holds know of their loss before the request returns with that.
 			err := a.err
 			a.err = translate(err)
 			report.ended(a.err)
@@ -49,7 +53,7 @@ func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn
 	case a := <-answers:
 		return a.v, true, a.err
 	case <-ctx.Done():
-		err = s.c.givenUp(ctx)
+		err = s.c.ctxErr(ctx)
 	case <-s.Done():
 		err = s.Err()
 	}
@@ -61,8 +65,8 @@ func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn
 	}
 }
 
-// once makes a request that must not be made twice. An error is Refused, or
-// ErrUnknown, or else the request has not been sent and never will be.
+// once makes a request that must not be made twice. The error is Refused, or is
+// ErrUnknown, or otherwise means that the request was not sent and never will be.
 func once[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (T, error) {
 	v, sent, err := exchange(ctx, s, p, f)
 	if err == nil || Refused(err) || !sent {
@@ -74,8 +78,9 @@ func once[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T
 	return v, fmt.Errorf("%w: %w", ErrUnknown, err)
 }
 
-// retry makes a request until it is answered, with success or a refusal. Nothing
-// that is answered after the end of s is relied on.
+// retry makes a request until it is answered, with success or a refusal. An answer that
+// comes when s is over counts as none: what it says of the znodes of s may not be true
+// any more.
 func retry[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (v T, err error) {
 	err = s.Retry(ctx, func() (err error) {
 		v, _, err = exchange(ctx, s, p, f)
@@ -87,10 +92,10 @@ func retry[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (
 	return v, err
 }
 
-// Retry calls f until it returns nil or an error that is [Refused], with pauses in
-// between that grow from 5 ms to 1 s. It ends with ctx's cause when ctx ends, and
-// with s's Err when s is over. What f asks for must do no harm when it is carried
-// out more than once.
+// Retry calls f until f returns nil or an error that is [Refused], with pauses in between
+// that grow from 5 ms to 1 s. It ends with ctx's cause when ctx ends, and with s's Err
+// when s is over, but not while f runs. The requests of f must do no harm when they are
+// carried out more than once.
 func (s *Session) Retry(ctx context.Context, f func() error) error {
 	pause := backoff.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
 	for {
@@ -101,7 +106,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 		pause.Wait(ctx.Done(), s.Done())
 		switch {
 		case ctx.Err() != nil:
-			return s.c.givenUp(ctx)
+			return s.c.ctxErr(ctx)
 		case s.Err() != nil:
 			return s.Err()
 		}
@@ -109,14 +114,14 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 }
 
 // Multi makes a transaction of ops, once: all of them are carried out, in order, or
-// none. The results are one for each op.
+// none. There is one result for each op.
 //
-// If the error is [Refused], nothing was carried out. If one of the ops is to blame,
-// its result has the error as well; if there is none, it is the transaction as a
-// whole, such as one that is too large. If the error is [ErrUnknown], the
-// transaction was sent and no answer came before ctx or s ended or the connection
-// was lost, and may have been carried out. Any other error, ctx's cause or s's Err,
-// means that it was not sent and never will be.
+// If the error is [Refused], nothing was carried out. If that is because of one of the
+// ops, its result has the error as well; otherwise it is because of the transaction as a
+// whole, which may be too large, for instance. If the error is [ErrUnknown], the
+// transaction was sent and may have been carried out, but no answer came before ctx or s
+// ended or the connection was lost. Any other error, ctx's cause or s's Err, means that
+// it was not sent and never will be.
 //
 // An answer is returned even if ctx or s has ended meanwhile.
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
@@ -158,10 +163,10 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	return results, nil
 }
 
-// multi makes a transaction on conn. Whatever the ensemble says of a transaction, if
-// it says so of each op, the transaction was not carried out, and the error is
-// Refused. There are then as many answers as requests, and the first one with an
-// error says why.
+// multi makes a transaction on conn. If the answer has an error for the ops, the
+// transaction was not carried out, and the error is Refused, even if its code is one that
+// leaves the outcome of other requests open. There are then as many answers as requests,
+// and the first one with an error says why.
 func multi(conn *zk.Conn, requests []any) ([]zk.MultiResponse, error) {
 	answers, err := conn.Multi(requests...)
 	switch {

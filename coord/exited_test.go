@@ -65,12 +65,12 @@ func TestFunctionThatDoesNotReturn(t *testing.T) {
 func TestHooksThatDoNotReturn(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()
-		var dialled bool
+		var dialed bool
 		var traced []string
 		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{
 			Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if !dialled {
-					dialled = true
+				if !dialed {
+					dialed = true
 					runtime.Goexit()
 				}
 				return l.Dial(ctx, network, addr)

@@ -2,14 +2,15 @@ package coord
 
 import "slices"
 
-// maxCalls is how many requests of the program may be with go-zookeeper at a time.
-// Its queue takes 16: while there is room, Close can put its request into it.
+// maxCalls is how many requests of the program may be with go-zookeeper at a time. Its
+// queue takes 16: while there is room, Close can enqueue the request that ends the
+// session, and the lease its own.
 const maxCalls = 8
 
 // A gate admits requests to a connection: while it is open, in the order in which they
 // were made, and maxCalls at a time. It is a value that its owner guards.
 //
-// Requests wait here and not with go-zookeeper. From its queue they cannot be taken
+// Requests wait here and not in go-zookeeper's queue. From there they cannot be taken
 // back, and would be sent after their ctx has ended; and while it is full nothing else
 // gets in, not even the request with which Close ends the session.
 type gate struct {
@@ -31,7 +32,8 @@ func (g *gate) enter() chan struct{} {
 	return ticket
 }
 
-// cancel takes back what enter asked for. It may have been granted in the meantime.
+// cancel takes back what enter asked for, even if the request has been admitted
+// meanwhile: a select may find both the ticket and the end of a ctx ready.
 func (g *gate) cancel(ticket chan struct{}) {
 	if i := slices.Index(g.waiting, ticket); i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
@@ -40,11 +42,11 @@ func (g *gate) cancel(ticket chan struct{}) {
 	g.exit()
 }
 
-// pass admits a request that does not wait for others: the lease must not run out
-// because the program asks for much.
+// pass admits a request that does not wait for others: a lease must not run out because
+// the program makes many requests.
 func (g *gate) pass() { g.inside++ }
 
-// exit says that a request that was admitted is over.
+// exit notes that a request that was admitted is over.
 func (g *gate) exit() {
 	if g.inside--; g.shut && g.inside == 0 {
 		close(g.drained)
@@ -58,13 +60,15 @@ func (g *gate) set(open bool) {
 	g.admit()
 }
 
-// close shuts the gate for good, once.
+// close shuts the gate for good. It is called once. Requests that wait are not told: the
+// owner does that by other means, the end of the session.
 func (g *gate) close() {
 	if g.shut = true; g.inside == 0 {
 		close(g.drained)
 	}
 }
 
+// admit admits those that wait, as far as there is room.
 func (g *gate) admit() {
 	for g.open && !g.shut && g.inside < maxCalls && len(g.waiting) > 0 {
 		close(g.waiting[0])

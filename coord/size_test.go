@@ -28,7 +28,7 @@ import (
 func TestSizeIsExact(t *testing.T) {
 	exact := func(t testing.TB, m *meter, servers []string) {
 		acl := aclOf(5000)
-		c := dialled(t, m, servers, acl)
+		c := dialed(t, m, servers, acl)
 		path := fmt.Sprintf("/size-%d", time.Now().UnixNano())
 		multi := func(ctx context.Context, n int) error {
 			_, err := c.Kit().Session().Multi(ctx,
@@ -69,7 +69,7 @@ func TestSizeIsExact(t *testing.T) {
 }
 
 // An access list that leaves no room for anything, and a credential that is more than
-// a server takes, are refused before anything is dialled.
+// a server takes, are refused before anything is dialed.
 func TestDialRefusesWhatHasNoRoom(t *testing.T) {
 	for _, x := range []struct {
 		what string
@@ -87,7 +87,7 @@ func TestDialRefusesWhatHasNoRoom(t *testing.T) {
 		}
 		c, err := coord.Dial(ctx, []string{"server"}, &x.opts)
 		if ctx.Err() != nil {
-			t.Errorf("%s: dialled", x.what)
+			t.Errorf("%s: dialed", x.what)
 		}
 		cancel()
 		if c != nil || !strings.Contains(fmt.Sprint(err), x.what) || len(fmt.Sprint(err)) > 300 {
@@ -102,7 +102,7 @@ func TestDialRefusesWhatHasNoRoom(t *testing.T) {
 func TestJustEnoughRoom(t *testing.T) {
 	bubble(t, func(w *world) {
 		m := &meter{dial: w.line().Dial}
-		c := dialled(w, m, []string{"server"}, aclOf(40<<10))
+		c := dialed(w, m, []string{"server"}, aclOf(40<<10))
 		modify := func(n int) error {
 			_, err := config.New(c, "/value", config.Text()).Modify(bg, func(string) (string, error) {
 				return strings.Repeat("x", n), nil
@@ -113,7 +113,7 @@ func TestJustEnoughRoom(t *testing.T) {
 		must(t, modify(maxData))
 		for n := limit - 40; ; n -= 20 {
 			m := &meter{dial: w.line().Dial}
-			c := dialled(w, m, []string{"server"}, aclOf(n))
+			c := dialed(w, m, []string{"server"}, aclOf(n))
 			lock := rwlock.New(c, "/l")
 			h := lock.AcquireWrite(bg)
 			if h.Wait() != nil && n > limit-300 {
@@ -186,7 +186,7 @@ func TestLongPaths(t *testing.T) {
 // a byte larger is not sent.
 func TestPlainRequestSize(t *testing.T) {
 	exact := func(t testing.TB, m *meter, servers []string) {
-		c := dialled(t, m, servers, nil)
+		c := dialed(t, m, servers, nil)
 		dir := fmt.Sprintf("/size-%d", time.Now().UnixNano())
 		for what, do := range map[string]func(n int) error{
 			"create":    func(n int) error { _, err := c.Create(bg, dir+"-a", make([]byte, n), 0); return err },

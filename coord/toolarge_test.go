@@ -69,8 +69,8 @@ func (m *meter) carried() (conns, most int) {
 	return m.conns, m.most
 }
 
-// dialled returns a client that dials with m.
-func dialled(tb testing.TB, m *meter, servers []string, acl []coord.ACL) *coord.Client {
+// dialed returns a client that dials with m.
+func dialed(tb testing.TB, m *meter, servers []string, acl []coord.ACL) *coord.Client {
 	tb.Helper()
 	c, err := coord.Dial(bg, servers, &coord.Options{Dial: m.Dial, ACL: acl})
 	must(tb, err)
@@ -158,7 +158,7 @@ func TestTooLarge(t *testing.T) {
 			bubble(t, func(w *world) {
 				const path = "/a/x"
 				m := &meter{dial: w.line().Dial}
-				c := dialled(w, m, []string{"server"}, aclOf(x.acl))
+				c := dialed(w, m, []string{"server"}, aclOf(x.acl))
 				ctx, cancel := context.WithTimeout(bg, time.Minute) // of the bubble
 				defer cancel()
 				began := time.Now()

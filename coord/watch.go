@@ -13,14 +13,15 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// Watch follows path until ctx ends. The stream's first value comes when the
-// ensemble has given one. It ends with an [Error] whose cause is ctx's, or
-// [ErrClosed], or the ensemble's refusal, such as zk.ErrNoAuth; a znode that is
-// not there is no error but a value. The existence of a znode that the client may not
-// read can be queried, but newer servers send no event when it changes.
+// Watch follows the znode at path until ctx ends: whether it exists, its data or its
+// children, as kind says. The first value of the stream comes when the ensemble has
+// answered; that the znode does not exist is a value and no error. The stream ends with
+// an [*Error] whose cause is ctx's, [ErrClosed], or the ensemble's refusal, such as
+// [ErrNoAuth]. The existence of a znode that the client may not read can be queried,
+// but newer servers send no event when it changes.
 //
-// The stream costs no goroutine, and however many streams follow one path, the
-// ensemble sees one watch of each kind.
+// A stream costs no goroutine, and however many streams follow one path, the ensemble has
+// one watch of each kind.
 func (c *Client) Watch(ctx context.Context, path string, kind event.Kind) *event.Stream[event.Snapshot] {
 	if err := zkpath.Check(path); err != nil {
 		return event.Ended[event.Snapshot](&Error{"watch", path, err})
@@ -40,16 +41,16 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 		answer, err = session.carryOut(r)
 	}
 	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
-		// The loop will ask again at once. Whatever the reason is, once more
-		// within microseconds would not help.
+		// The loop will ask again at once, which within microseconds would not help. After
+		// an expiry it waits for the next session by itself.
 		_ = session.pause(s.c.ctx, 5*time.Millisecond)
 	}
 	return answer, err
 }
 
-// carryOut makes r with the connection of s. Unlike [exchange] it needs no goroutine,
-// because nobody waits for it: when s is over it returns only when the connection
-// has been closed.
+// carryOut makes r with the connection of s. Unlike [exchange] it needs no goroutine of its
+// own, because it is called on one, and nobody waits for it to return at the end of s: it
+// does so only when the connection has been closed.
 func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
 	report := s.c.report.request(s.c.report.ctx, purpose{"watch", s.c.relative(r.Path())})
 	if err := s.admit(s.c.ctx); err != nil {
@@ -73,6 +74,7 @@ func (s *Session) catchUp(ctx context.Context) error {
 	if synced {
 		return nil
 	}
+	// Not retried here, for the callers of catchUp do that.
 	_, _, err := exchange(ctx, s, purpose{"sync", "/"}, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -80,8 +82,10 @@ func (s *Session) catchUp(ctx context.Context) error {
 	return err
 }
 
+// Refused implements [watch.Source].
 func (s source) Refused(err error) bool { return Refused(err) }
 
+// Ended implements [watch.Source].
 func (s source) Ended(path string, cause error) error {
-	return &Error{"watch", path, s.c.because(cause)}
+	return &Error{"watch", path, s.c.withRefusals(cause)}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// maxFrame is more bytes than any answer has: 100,000 children take 5 MiB.
+// maxFrame is more bytes than any answer has: the names of 100,000 children take 5 MiB.
 const maxFrame = 64 << 20
 
-// Read implements [net.Conn]. The library reads a frame in pieces, but it sees nothing of
-// one that has not come as a whole.
+// Read implements [net.Conn]. The library reads a frame in pieces, but gets nothing of one
+// that is not complete: it would wait for the rest without a deadline.
 func (t *tappedConn) Read(b []byte) (int, error) {
 	for len(t.frame) == 0 {
 		frame, err := t.next()
@@ -27,8 +27,8 @@ func (t *tappedConn) Read(b []byte) (int, error) {
 }
 
 // failed notes why the server says nothing more, or does not take the handshake. Once it
-// serves the session, the end of the connection is nothing to complain of, unless the
-// server says that the client is not wanted.
+// serves the session, the end of the connection is no failure to connect, unless the server
+// refuses the client for good.
 func (t *tappedConn) failed(err error) {
 	if t.s.Err() != nil || t.stage >= serving && !final(err) {
 		return
@@ -36,14 +36,17 @@ func (t *tappedConn) failed(err error) {
 	t.s.c.failed(t.server, t.began, t.explained(err))
 }
 
-// next reads a frame and returns what the library is to see of it, if anything. An error
-// ends the connection: the library then tries the next server.
+// next reads a frame and returns what the library is to see of it, which may be nothing. An
+// error ends the connection, and the library tries the next server.
+//
+// The order matters: the lease and the state of the client learn of an answer before the
+// library does. So when a request returns, they know of it.
 func (t *tappedConn) next() ([]byte, error) {
 	frame, err := t.readFrame()
 	switch {
 	case err != nil:
 		return nil, err
-	case t.stage == dialled:
+	case t.stage == dialed:
 		return t.connectResponse(frame)
 	}
 	d := jute.NewDecoder(frame[4:])
@@ -58,18 +61,18 @@ func (t *tappedConn) next() ([]byte, error) {
 	if err := denied(login, h.Code); err != nil {
 		return nil, err
 	}
-	// A server may refuse a request alone, without a quorum: for want of a permission,
-	// say. Of a Multi that a quorum has refused the code is zero, and the reasons are
-	// with the ops.
+	// A refusal does not renew the lease, because one server can give it alone: if the
+	// client lacks a permission, for instance. But a Multi that is refused has been to the
+	// quorum: its code is zero, and the reasons are in the ops.
 	r := t.answered(h, h.Code == jute.OK && !expiredWithin(d))
 	t.served(h)
 	if r.watches != nil {
-		if h.Code != jute.OK { // the library would go on as if they were armed
+		if h.Code != jute.OK { // the library ignores that, as if they were armed
 			return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
 		}
 		t.s.c.loop.Rearmed(r.watches.Data, r.watches.Exist, r.watches.Child)
 	}
-	if login != "" {
+	if login != "" { // the library has not asked
 		return nil, nil
 	}
 	h.Zxid = 0
@@ -77,24 +80,24 @@ func (t *tappedConn) next() ([]byte, error) {
 	return frame, nil
 }
 
-// answered notes the answer with the header h, which has come just now, and returns
-// the request that it answers. Success says that the request was carried out, or that a
-// quorum has refused it.
+// answered notes the answer with the header h, which has come just now, and returns the
+// request that it answers. Success says that the request was carried out, or, if it is a
+// Multi, that a quorum has refused it.
 func (t *tappedConn) answered(h jute.ReplyHeader, success bool) request {
 	s, now := t.s, now()
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	r := t.sent.answered(now, h.Xid)
 	s.lease.answered(now, r, r.writes && success)
-	if h.Xid >= 0 { // as in the library, which takes no zxid from other answers
+	if h.Xid >= 0 { // as in the library, which ignores the zxid of other answers
 		s.zxid = max(s.zxid, h.Zxid)
 	}
 	return r
 }
 
-// readFrame reads a frame, with its length in front. What has come of one that is not
-// there yet counts as a sign of life. The peer has said what the length is, but for the
-// first frame the peer may be anything, so that is not believed without a bound.
+// readFrame reads a frame, with its length in front. The bytes of an incomplete one
+// count as signs of life. The length is checked, because the peer may not be a
+// ZooKeeper server at all, and a buffer is made of that length.
 func (t *tappedConn) readFrame() ([]byte, error) {
 	head, err := t.in.Peek(4)
 	if err != nil {

@@ -111,15 +111,14 @@ func TestUnqueuedFaults(t *testing.T) {
 	for _, p := range plots {
 		all = append(all, harness.Workload{Name: p.name, Run: func(world *harness.World, connect func() *harness.Client) {
 			w := place{locktest.In(world, unqueued)}
-			first, last := w.Client(harness.Long), w.Client(harness.Long)
-			other := w.Held(first)
+			other := w.Held(w.Operator())
 			c := connect()
 			for _, h := range p.run(w, c, other) {
 				w.Ends("a hold", h, reasons...)
 			}
 			w.Eventually("names gone", func() bool { return len(w.guards()) == 0 })
-			h := w.Held(last)
-			w.Must(w.write(last, h))
+			h := w.Held(w.Operator())
+			w.Must(w.write(w.Operator(), h))
 			w.Must(h.Release(bg))
 			w.Rest()
 			c.Exempt(func() { clean(w) })

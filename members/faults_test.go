@@ -202,8 +202,8 @@ func TestFaults(t *testing.T) {
 	for _, p := range plots {
 		workloads = append(workloads, harness.Workload{Name: p.name, Timeout: term, Run: func(hw *harness.World, connect func() *harness.Client) {
 			w := &place{hw}
-			still := w.join(w.client(long), "still", "")
-			good := w.watch(w.client(long), nil)
+			still := w.join(w.Operator().Client, "still", "")
+			good := w.watch(w.Operator().Client, nil)
 			client := connect()
 			c := exposed{client.Client, client}
 			var bad *record

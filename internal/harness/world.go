@@ -50,10 +50,16 @@ func OnReal(t *testing.T, f func(w *World)) { f(On(t, ensemble.Shared(t))) }
 // A Maker makes a World of one kind, and runs f with it.
 type Maker func(t *testing.T, f func(w *World))
 
-// Both runs f as two subtests, for worlds of the one kind and of the other.
+// Both runs f as two subtests, for worlds of the one kind and of the other. Tests on
+// the real server mostly wait, and so run in parallel: a test has one World of in.
 func Both(t *testing.T, f func(t *testing.T, in Maker)) {
 	t.Run("fake", func(t *testing.T) { f(t, Bubble) })
-	t.Run("real", func(t *testing.T) { f(t, OnReal) })
+	t.Run("real", func(t *testing.T) {
+		f(t, func(t *testing.T, f func(w *World)) {
+			t.Parallel()
+			OnReal(t, f)
+		})
+	})
 }
 
 var worlds atomic.Int64
