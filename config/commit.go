@@ -82,7 +82,7 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 			w.lost()
 			p.put(w)
 			return stat, err
-		case !coord.Refused(err): // and not sent
+		case !s.Refused(err): // and not sent
 			p.put(w)
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func overcome(ctx context.Context, s *coord.Session, w write, err error) error {
 	case errors.Is(err, coord.ErrNoNode), errors.Is(err, coord.ErrBadVersion), errors.Is(err, coord.ErrNodeExists):
 		return errStale
 	}
-	if w.key != "" && coord.Refused(err) {
+	if w.key != "" && s.Refused(err) {
 		err = fmt.Errorf("key %q: %w", w.key, err)
 	}
 	return err

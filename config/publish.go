@@ -159,7 +159,7 @@ func confirm(ctx context.Context, s *coord.Session, path string) error {
 	switch {
 	case errors.Is(err, coord.ErrNoNode):
 		return nil
-	case coord.Refused(err): // something is there
+	case s.Refused(err): // something is there
 		return errStale
 	}
 	return err

@@ -188,7 +188,7 @@ var publishings = []guarantee{
 		for i := range 60 {
 			keys = append(keys, fmt.Sprint(i, strings.Repeat("x", 10<<10)))
 		}
-		if err := w.numbers(nil, keys...); !coord.Refused(err) {
+		if err := w.numbers(nil, keys...); !w.c.Kit().Session().Refused(err) {
 			w.Errorf("to find %d keys absent: %v", len(keys), err)
 		}
 		w.Must(w.numbers(nil, keys[:40]...))

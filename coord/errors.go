@@ -27,8 +27,9 @@ var (
 	// have been carried out or not. The error also has the reason.
 	ErrUnknown = errors.New("coord: outcome unknown")
 
-	// Why a request was refused, and so not carried out. For [errors.Is], each is also
-	// go-zookeeper's error of the same name, if there is one.
+	// Why a request was refused, and so not carried out. For [errors.Is], each but the
+	// first is also go-zookeeper's error of the same name, if there is one. ErrNotHeld is
+	// its ErrNoNode, and not the one below.
 	ErrInvalidPath                   = zkpath.ErrInvalid // refused by the client
 	ErrTooLarge                error = &refusal{"coord: request too large", nil}
 	ErrNoNode                  error = &refusal{"coord: znode does not exist", zk.ErrNoNode}
@@ -133,11 +134,18 @@ func translate(err error) error {
 	return err
 }
 
-// Refused reports whether err, from a request of a [Session] or a [Client], means that the
+// Refused reports whether err, from a request of s or of its client, means that the
 // ensemble or the client refused the request: it was not carried out, and to repeat it as
-// it is makes no sense. Any other error leaves the outcome open: the request may have
-// been carried out, and its answer lost.
-func Refused(err error) bool {
+// it is makes no sense.
+//
+// Any other error says only why there is no answer. Of a request that is made once,
+// which is [Session.Multi] or a write of a [Client], it is [ErrUnknown] if the request
+// may have been carried out; otherwise the request was not sent. What a Session repeats
+// until there is an answer, such as [Session.Set], may have been carried out.
+func (*Session) Refused(err error) bool { return refused(err) }
+
+// refused is Refused.
+func refused(err error) bool {
 	switch {
 	// An error can be several things at once: what a server said of the client, say,
 	// stands beside the end of a ctx. So what leaves the outcome open is asked first.
@@ -149,13 +157,13 @@ func Refused(err error) bool {
 	return isAnswer(err) || err.Error() == unimplemented || err.Error() == quotaExceeded
 }
 
-// ctxCause returns the cause of ctx's end, wrapped where necessary so that Refused does
+// ctxCause returns the cause of ctx's end, wrapped where necessary so that refused does
 // not mistake it for an answer of the ensemble: a program may cancel a ctx with the error
 // of another request. errors.Is and errors.As find the cause and what it wraps, but no
 // refusal.
 func ctxCause(ctx context.Context) error {
 	cause := context.Cause(ctx)
-	if Refused(cause) {
+	if refused(cause) {
 		return ctxError{cause}
 	}
 	return cause

@@ -21,7 +21,7 @@ type purpose struct{ op, path string }
 // contexts, f runs on a goroutine of its own, which may outlive the call; it ends with
 // the session's connection at the latest.
 //
-// sent reports whether f was called. If it was, and the error is not [Refused], the
+// sent reports whether f was called. If it was, and the error is not [Session.Refused], the
 // request may be carried out, now or later. An answer that is there counts, even if
 // ctx or s has ended as well.
 func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (v T, sent bool, err error) {
@@ -69,7 +69,7 @@ func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn
 // ErrUnknown, or otherwise means that the request was not sent and never will be.
 func once[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (T, error) {
 	v, sent, err := exchange(ctx, s, p, f)
-	if err == nil || Refused(err) || !sent {
+	if err == nil || refused(err) || !sent {
 		return v, err
 	}
 	if over := s.Err(); over != nil && ctx.Err() == nil {
@@ -92,7 +92,7 @@ func retry[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (
 	return v, err
 }
 
-// Retry calls f until f returns nil or an error that is [Refused], with pauses in between
+// Retry calls f until f returns nil or an error that is [Session.Refused], with pauses in between
 // that grow from 5 ms to 1 s. It ends with ctx's cause when ctx ends, and with s's Err
 // when s is over, but not while f runs. The requests of f must do no harm when they are
 // carried out more than once.
@@ -100,7 +100,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 	pause := backoff.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
 	for {
 		err := f()
-		if err == nil || Refused(err) || errors.Is(err, errExited) {
+		if err == nil || refused(err) || errors.Is(err, errExited) {
 			return err
 		}
 		pause.Wait(ctx.Done(), s.Done())
@@ -116,7 +116,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 // Multi makes a transaction of ops, once: all of them are carried out, in order, or
 // none. There is one result for each op.
 //
-// If the error is [Refused], nothing was carried out. If that is because of one of the
+// If the error is [Session.Refused], nothing was carried out. If that is because of one of the
 // ops, its result has the error as well; otherwise it is because of the transaction as a
 // whole, which may be too large, for instance. If the error is [ErrUnknown], the
 // transaction was sent and may have been carried out, but no answer came before ctx or s
@@ -178,7 +178,7 @@ func multi(conn *zk.Conn, requests []any) ([]zk.MultiResponse, error) {
 	case err == nil:
 		return answers, nil
 	}
-	if err = translate(err); !Refused(err) {
+	if err = translate(err); !refused(err) {
 		err = &refusal{"", err}
 	}
 	return answers, err

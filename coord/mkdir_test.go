@@ -189,7 +189,7 @@ func TestInDir(t *testing.T) {
 			_, err = s.Create(bg, "/f/a", nil, 0)
 			return err
 		})
-		if !errors.Is(err, coord.ErrNoNode) || !coord.Refused(err) || calls != 8 {
+		if !errors.Is(err, coord.ErrNoNode) || !refused(err) || calls != 8 {
 			t.Errorf("after %d calls: %v", calls, err)
 		}
 		if err := s.InDir(bg, "f", put); !errors.Is(err, coord.ErrInvalidPath) {

@@ -49,7 +49,7 @@ func TestMulti(t *testing.T) {
 		bubble(t, func(w *world) {
 			_, s := start(w)
 			res, err := s.Multi(bg, ops[0], ops[1], coord.OpSet("/q", nil, 9), coord.OpDelete("/q", 0))
-			if !coord.Refused(err) || !errors.Is(err, coord.ErrBadVersion) || len(res) != 4 {
+			if !refused(err) || !errors.Is(err, coord.ErrBadVersion) || len(res) != 4 {
 				t.Fatalf("%+v, %v", res, err)
 			}
 			for i, r := range res {
@@ -81,12 +81,12 @@ func TestMulti(t *testing.T) {
 				{coord.Op{}, zk.ErrBadArguments},
 			} {
 				res, err := s.Multi(bg, ops[0], tt.op)
-				if !coord.Refused(err) || !errors.Is(err, tt.want) || len(res) != 2 || res[0].Err != nil || res[1].Err != err {
+				if !refused(err) || !errors.Is(err, tt.want) || len(res) != 2 || res[0].Err != nil || res[1].Err != err {
 					t.Errorf("%v: %+v, %v", tt.op, res, err)
 				}
 			}
 			res, err := s.Multi(bg, coord.OpSet("/q", make([]byte, limit/2), -1), coord.OpSet("/q", make([]byte, limit/2), -1))
-			if !coord.Refused(err) || !errors.Is(err, coord.ErrTooLarge) || res[0].Err != nil || res[1].Err != nil {
+			if !refused(err) || !errors.Is(err, coord.ErrTooLarge) || res[0].Err != nil || res[1].Err != nil {
 				t.Errorf("too large: %v, %+v", err, res)
 			}
 			if got := r.Requests(); len(got) != 0 {
@@ -110,7 +110,7 @@ func TestMulti(t *testing.T) {
 					ctx, cancel := context.WithTimeoutCause(bg, time.Second, errEnough)
 					defer cancel()
 					_, err := s.Multi(ctx, ops...)
-					if !errors.Is(err, coord.ErrUnknown) || coord.Refused(err) || errors.Is(err, errEnough) != (act == coordtest.Drop) {
+					if !errors.Is(err, coord.ErrUnknown) || refused(err) || errors.Is(err, errEnough) != (act == coordtest.Drop) {
 						t.Errorf("error %v", err)
 					}
 					must(t, s.Sync(bg, "/"))

@@ -170,7 +170,7 @@ func write[T any](ctx context.Context, c *Client, op string, f func(*Session) (v
 		switch {
 		case err == nil:
 			return v, nil
-		case ctx.Err() == nil && !Refused(err) && !errors.Is(err, ErrUnknown) && errors.Is(s.Err(), ErrExpired):
+		case ctx.Err() == nil && !refused(err) && !errors.Is(err, ErrUnknown) && errors.Is(s.Err(), ErrExpired):
 			continue // it was not sent
 		}
 		return v, &Error{op, path, err}

@@ -188,7 +188,7 @@ func TestPlainRefusals(t *testing.T) {
 			}
 			err := tt.do()
 			var e *coord.Error
-			if !errors.As(err, &e) || e.Op != tt.op || e.Path != tt.path || !errors.Is(err, tt.want) || !coord.Refused(err) || len(err.Error()) > 300 {
+			if !errors.As(err, &e) || e.Op != tt.op || e.Path != tt.path || !errors.Is(err, tt.want) || !refused(err) || len(err.Error()) > 300 {
 				t.Errorf("%s %q: %.400v, want %v", tt.op, tt.path, err, tt.want)
 			}
 			if errors.As(e.Err, new(*coord.Error)) {

@@ -75,7 +75,7 @@ func TestPlainRequestsEndWithContext(t *testing.T) {
 					before := len(r.Requests())
 					w.Within(time.Second+soon, p.op, func() { err = p.do(ctx, c) })
 					var e *coord.Error
-					if !errors.As(err, &e) || e.Op != p.op || !errors.Is(err, want) || coord.Refused(err) {
+					if !errors.As(err, &e) || e.Op != p.op || !errors.Is(err, want) || refused(err) {
 						t.Errorf("error %v, want %v", err, want)
 					}
 					if unknown := errors.Is(err, coord.ErrUnknown); unknown != (p.write && state.sent) {
@@ -137,7 +137,7 @@ func TestPlainRequestsAndLostFrames(t *testing.T) {
 						})
 						err = p.do(bg, c)
 						switch {
-						case !p.write && err != nil, coord.Refused(err):
+						case !p.write && err != nil, refused(err):
 							t.Errorf("error %v", err)
 						case p.write && err != nil && !errors.Is(err, coord.ErrUnknown):
 							t.Errorf("not sent, with a connection: %v", err)

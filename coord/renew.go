@@ -171,7 +171,7 @@ func (s *Session) request(now moment, a *attempt, p purpose, f func() error) {
 		report.sent(s)
 		err := f()
 		outcome := translate(err)
-		if Refused(outcome) {
+		if refused(outcome) {
 			outcome = nil // the answer is what matters, and not what it says
 		}
 		report.ended(outcome)

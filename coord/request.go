@@ -27,7 +27,7 @@ type listed struct {
 }
 
 // Get reads the znode at path, repeatedly until there is an answer. A znode that does not
-// exist is no error. As with all requests of a Session, the error is [Refused], or ctx's
+// exist is no error. As with all requests of a Session, the error is [Session.Refused], or ctx's
 // cause, or s's Err.
 func (s *Session) Get(ctx context.Context, path string) (Node, error) {
 	n, err := s.read(ctx, "get", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
@@ -144,7 +144,7 @@ func (s *Session) InDir(ctx context.Context, dir string, f func() error) error {
 		return err
 	}
 	for range maxMakes {
-		if err := f(); !errors.Is(err, ErrNoNode) || !Refused(err) {
+		if err := f(); !errors.Is(err, ErrNoNode) || !refused(err) {
 			return err
 		}
 		if err := s.makeDir(ctx, s.c.FullPath(dir), Container); err != nil {

@@ -131,7 +131,7 @@ func TestSessionRefusals(t *testing.T) {
 			{"create a number that might be two", create("/b", coord.Sequential), []error{zk.ErrInvalidFlags}, false},
 		} {
 			for _, want := range tt.want {
-				if !errors.Is(tt.err, want) || !coord.Refused(tt.err) {
+				if !errors.Is(tt.err, want) || !refused(tt.err) {
 					t.Errorf("%s: %v, which is not %v", tt.what, tt.err, want)
 				}
 			}

@@ -192,7 +192,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 						if !errors.Is(err, coord.ErrExpired) && !cond.up {
 							t.Errorf("call %d: %v, want ErrExpired", i, err)
 						}
-						if err == nil || coord.Refused(err) {
+						if err == nil || refused(err) {
 							t.Errorf("call %d: %v, want doubt", i, err)
 						}
 					})

@@ -40,7 +40,7 @@ func TestSizeIsExact(t *testing.T) {
 		}
 		most := sort.Search(limit, func(n int) bool { return errors.Is(multi(givenUp(), n), coord.ErrTooLarge) }) - 1
 		must(t, multi(bg, most))
-		if err := multi(bg, most+1); !coord.Refused(err) {
+		if err := multi(bg, most+1); !refused(err) {
 			t.Errorf("one byte more: %v", err)
 		}
 		if conns, longest := m.carried(); conns != 1 || longest != limit {
@@ -56,7 +56,7 @@ func TestSizeIsExact(t *testing.T) {
 			&zk.CreateRequest{Path: path, Data: make([]byte, n/2), Acl: list},
 			&zk.SetDataRequest{Path: path, Data: make([]byte, n-n/2), Version: 0},
 			&zk.DeleteRequest{Path: path, Version: 1})
-		if err == nil || coord.Refused(err) {
+		if err == nil || refused(err) {
 			t.Errorf("one byte more, sent all the same: %v", err)
 		}
 	}
@@ -120,7 +120,7 @@ func TestJustEnoughRoom(t *testing.T) {
 				continue
 			}
 			must(t, h.Err())
-			if err := lock.Downgrade(bg, h); !coord.Refused(err) || h.Err() != nil {
+			if err := lock.Downgrade(bg, h); !refused(err) || h.Err() != nil {
 				t.Errorf("with an access list of %d bytes: %v; %v", n, err, h.Err())
 			}
 			must(t, h.Release(bg))

@@ -164,7 +164,7 @@ func TestTooLarge(t *testing.T) {
 				began := time.Now()
 				err := x.run(ctx, c, path)
 				var e *coord.Error
-				if !coord.Refused(err) || x.op != "" && (!errors.As(err, &e) || e.Op != x.op || e.Path != path) {
+				if !refused(err) || x.op != "" && (!errors.As(err, &e) || e.Op != x.op || e.Path != path) {
 					t.Errorf("after %v: %.200v", time.Since(began), err)
 				}
 				if text := fmt.Sprint(err); !strings.Contains(text, "1048575") || !strings.Contains(text, `"/a/x`) {

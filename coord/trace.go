@@ -98,7 +98,7 @@ type RequestInfo struct {
 	Begin   time.Time // when the request was made, and began to wait for a connection
 	Sent    time.Time // when it was handed to the connection; zero if it was not
 	End     time.Time // when it was answered or given up
-	Err     error     // nil if it was answered; [Refused] if it was refused; else why no answer came
+	Err     error     // nil if it was answered; [Session.Refused] if it was refused; else why no answer came
 }
 
 // A SessionInfo describes a session, or an attempt to open or resume one, to the functions

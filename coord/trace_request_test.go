@@ -138,7 +138,7 @@ func TestTraceOfLostRequests(t *testing.T) {
 		}
 		for n, want := range []func(i coord.RequestInfo) bool{
 			func(i coord.RequestInfo) bool { return i.Op == "create" && i.Err == nil },
-			func(i coord.RequestInfo) bool { return i.Op == "set" && i.Err != nil && !coord.Refused(i.Err) },
+			func(i coord.RequestInfo) bool { return i.Op == "set" && i.Err != nil && !refused(i.Err) },
 			func(i coord.RequestInfo) bool { return i.Op == "set" && i.Err == nil },
 			func(i coord.RequestInfo) bool {
 				return i.Op == "get" && i.Sent.IsZero() && i.End.Sub(i.Begin) == time.Second && errors.Is(i.Err, context.DeadlineExceeded)

@@ -60,7 +60,7 @@ func TestTransactRefused(t *testing.T) {
 			_, err := s.Multi(bg, coord.OpCheck("/none", -1), coord.OpDelete("/none", -1))
 			return err
 		})
-		if !coord.Refused(err) || tries != 1 {
+		if !refused(err) || tries != 1 {
 			t.Errorf("after %d tries: %v, which is no refusal", tries, err)
 		}
 	})

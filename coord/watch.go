@@ -40,7 +40,7 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	if err == nil {
 		answer, err = session.carryOut(r)
 	}
-	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
+	if err != nil && !refused(err) && !errors.Is(err, ErrExpired) {
 		// The loop will ask again at once, which within microseconds would not help. After
 		// an expiry it waits for the next session by itself.
 		_ = session.pause(s.c.ctx, 5*time.Millisecond)
@@ -83,7 +83,7 @@ func (s *Session) catchUp(ctx context.Context) error {
 }
 
 // Refused implements [watch.Source].
-func (s source) Refused(err error) bool { return Refused(err) }
+func (s source) Refused(err error) bool { return refused(err) }
 
 // Ended implements [watch.Source].
 func (s source) Ended(path string, cause error) error {

@@ -55,7 +55,7 @@ func (d *driver) create(o op, guarded bool, data []byte) (in input) {
 			stat := results[ours-1].Stat
 			in = input{kind: created, at: znode{stat.Czxid, stat.Version}}
 			in.alone = d.Guards == "" || guarded && results[len(ops)-1].Stat.NumChildren == 1
-		case !coord.Refused(err):
+		case !d.Session.Refused(err):
 			in = input{kind: unknown}
 		case replaces && blame == 0 && (errors.Is(err, coord.ErrNoNode) || errors.Is(err, coord.ErrBadVersion)),
 			blame >= 0 && blame < ours && errors.Is(err, coord.ErrNodeExists):
@@ -79,7 +79,7 @@ func (d *driver) create(o op, guarded bool, data []byte) (in input) {
 		return d.create(o, guarded, data)
 	case err == nil:
 		return in
-	case dir == d.Guards && !d.Lock && coord.Refused(err):
+	case dir == d.Guards && !d.Lock && d.Session.Refused(err):
 		return input{kind: guardless}
 	}
 	return input{kind: refused, err: err}

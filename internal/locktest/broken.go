@@ -159,7 +159,7 @@ var broken = []scenario{
 		}()
 		w.Wait("lost", held.Lost())
 		heal()
-		if err := <-raw; err == nil || coord.Refused(err) {
+		if err := <-raw; err == nil || first.Refused(err) {
 			w.Errorf("request of the old session: %v", err)
 		}
 		w.Wants(w.Outcome(late), coord.ErrExpired)

@@ -127,7 +127,7 @@ func (l Lock) labelOf(ctx context.Context, token coord.Token) (string, error) {
 		names, _, err = s.Children(ctx, dir)
 		return err
 	})
-	if err != nil && !coord.Refused(err) {
+	if err != nil && !l.C.Kit().Session().Refused(err) {
 		return "", err
 	}
 	for _, name := range names {
@@ -138,7 +138,7 @@ func (l Lock) labelOf(ctx context.Context, token coord.Token) (string, error) {
 		switch {
 		case err == nil && n.Exists && n.Czxid == int64(token):
 			return string(n.Data), nil
-		case err != nil && !coord.Refused(err):
+		case err != nil && !l.C.Kit().Session().Refused(err):
 			return "", err
 		}
 	}
