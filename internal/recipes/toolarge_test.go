@@ -55,7 +55,7 @@ func TestTooLargeIsOneError(t *testing.T) {
 			{"the label of an RWMutex", func() error { return hold(rwlock.New(c, "/rwlock", rwlock.Label(label)).AcquireRead(bg)) }},
 		} {
 			err := tt.err()
-			if !errors.Is(err, coord.ErrTooLarge) || !coord.Refused(err) || !errors.As(err, new(*coord.Error)) {
+			if !errors.Is(err, coord.ErrTooLarge) || !errors.As(err, new(*coord.Error)) {
 				w.Errorf("%s: %.200v", tt.what, err)
 			}
 		}
