@@ -15,7 +15,12 @@ import (
 type Kit struct{ c *Client }
 
 // Kit returns what recipes are made with. See "Making recipes" in the package comment.
-func (c *Client) Kit() *Kit { return &c.kit }
+func (c *Client) Kit() *Kit {
+	if c == nil {
+		panic("coord: the client is nil: a lock, a group or a value must come from its New, with a client")
+	}
+	return &c.kit
+}
 
 // Session returns the present session, which may not be established yet. After
 // [Client.Close] that is the last one, which is over.

@@ -48,6 +48,7 @@ func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, err
 		n.names, n.Node, err = s.Children(ctx, path)
 		return n, err
 	})
+	slices.Sort(n.names)
 	return n.names, n.Stat, err
 }
 

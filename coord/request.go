@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -50,12 +49,11 @@ func (s *Session) Exists(ctx context.Context, path string) (Node, error) {
 	return n.Node, err
 }
 
-// Children returns the names of the children of the znode at path, sorted, and its Stat.
-// Otherwise it is like [Session.Get].
+// Children returns the names of the children of the znode at path, in no order, and its
+// Stat. Otherwise it is like [Session.Get].
 func (s *Session) Children(ctx context.Context, path string) (names []string, dir Node, err error) {
 	n, err := s.read(ctx, "children", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
 		names, stat, err := conn.Children(full)
-		slices.Sort(names)
 		return listed{names: names}, stat, err
 	})
 	return n.names, n.Node, err

@@ -162,7 +162,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 				l := w.line()
 				c := w.client(l, coord.Options{})
 				s := c.Kit().Session()
-				// The same states as elsewhere, but that they come to an end.
+				// The same states as elsewhere, except that they end.
 				var heal func()
 				switch cond.name {
 				case "server frozen":
