@@ -107,7 +107,7 @@ func checkData(writes []write) error {
 		n += len(w.data)
 	}
 	if n > maxData {
-		return fmt.Errorf("config: %d bytes, at most %d can be stored at once", n, maxData)
+		return fmt.Errorf("%w: %d bytes, at most %d can be stored at once", coord.ErrTooLarge, n, maxData)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ const ourVersion = 1
 // transact makes a transaction of ops, once, and returns the index of the op that is to
 // blame for the error, -1 if none is.
 func (d *driver) transact(ops []coord.Op) (results []coord.OpResult, blame int, err error) {
-	results, err = d.Session.Multi(background, ops...)
+	results, err = d.Session.Txn(background, ops...)
 	return results, slices.IndexFunc(results, func(r coord.OpResult) bool { return r.Err != nil }), err
 }
 
