@@ -20,8 +20,8 @@ type Codec[T any] struct {
 	// error if the data are malformed.
 	Decode func(data []byte) (T, error)
 
-	// Encode returns what to store for v, at most 992 KiB, or an
-	// error if v must not be stored.
+	// Encode returns what to store for v, or an error if v must not be stored. More
+	// than 992 KiB are not stored: that is [coord.ErrTooLarge].
 	Encode func(v T) ([]byte, error)
 
 	// Default stands for the value while no good one is known: it is what an
@@ -125,7 +125,7 @@ func (c Codec[T]) encode(v T) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(data) > maxData:
-		return nil, fmt.Errorf("encode: %d bytes, at most %d can be stored", len(data), maxData)
+		return nil, fmt.Errorf("encode: %w: %d bytes, at most %d can be stored", coord.ErrTooLarge, len(data), maxData)
 	}
 	// A copy, because the request may be under way when the caller, who may use
 	// the bytes again, has left; and not null, which is what directories have.

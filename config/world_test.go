@@ -123,7 +123,7 @@ func (w *world) quiet(s *event.Stream[config.Update[int]]) {
 	}
 }
 
-// ended checks that s comes to its end, and why.
+// ended checks that s ends, and why.
 func (w *world) ended(s *event.Stream[config.Update[int]], cause error) {
 	w.Helper()
 	<-s.Done()

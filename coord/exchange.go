@@ -113,7 +113,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// Multi makes a transaction of ops, once: all of them are carried out, in order, or
+// Txn makes a transaction of ops, once: all of them are carried out, in order, or
 // none. There is one result for each op.
 //
 // If the error is [Session.Refused], nothing was carried out. If that is because of one of the
@@ -124,7 +124,7 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 // it was not sent and never will be.
 //
 // An answer is returned even if ctx or s has ended meanwhile.
-func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
+func (s *Session) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	results := make([]OpResult, len(ops))
 	requests := make([]any, len(ops))
 	for i, op := range ops {
@@ -141,7 +141,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	if len(ops) > 0 {
 		first = ops[0].below(s.c)
 	}
-	answers, err := once(ctx, s, purpose{"multi", first}, func(conn *zk.Conn) ([]zk.MultiResponse, error) { return multi(conn, requests) })
+	answers, err := once(ctx, s, purpose{"txn", first}, func(conn *zk.Conn) ([]zk.MultiResponse, error) { return multi(conn, requests) })
 	if err != nil {
 		bad := slices.IndexFunc(answers, func(r zk.MultiResponse) bool { return r.Error != nil })
 		if bad >= 0 {

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/zkcoord/zkcoord/event"
-	"github.com/zkcoord/zkcoord/internal/watch"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -16,7 +15,12 @@ import (
 type Kit struct{ c *Client }
 
 // Kit returns what recipes are made with. See "Making recipes" in the package comment.
-func (c *Client) Kit() *Kit { return &c.kit }
+func (c *Client) Kit() *Kit {
+	if c == nil {
+		panic("coord: the client is nil: a lock, a group or a value must come from its New, with a client")
+	}
+	return &c.kit
+}
 
 // Session returns the present session, which may not be established yet. After
 // [Client.Close] that is the last one, which is over.
@@ -97,10 +101,6 @@ func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[
 	}
 	return k.c.loop.WatchUntilDeleted(ctx, k.c.FullPath(path), path)
 }
-
-// WatchSet returns an empty set of watched znodes, which the caller must close. It is for
-// the recipes of this module.
-func (k *Kit) WatchSet() *watch.Set { return k.c.loop.NewSet(k.c.FullPath) }
 
 // Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the same
 // client, that has not ended. A recipe whose holds exclude each other does not acquire

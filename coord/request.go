@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -50,12 +49,11 @@ func (s *Session) Exists(ctx context.Context, path string) (Node, error) {
 	return n.Node, err
 }
 
-// Children returns the names of the children of the znode at path, sorted, and its Stat.
-// Otherwise it is like [Session.Get].
+// Children returns the names of the children of the znode at path, in no order, and its
+// Stat. Otherwise it is like [Session.Get].
 func (s *Session) Children(ctx context.Context, path string) (names []string, dir Node, err error) {
 	n, err := s.read(ctx, "children", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
 		names, stat, err := conn.Children(full)
-		slices.Sort(names)
 		return listed{names: names}, stat, err
 	})
 	return n.names, n.Node, err
@@ -94,7 +92,7 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 // Create creates the znode at path, repeatedly until there is an answer, and returns its
 // path. [ErrNodeExists] may mean that an earlier attempt was carried out and its answer
 // lost. A sequential znode is refused, because there might then be two of it: create it
-// with [Session.Multi]. Its access list is acl or, if that is empty, [Options].ACL.
+// with [Session.Txn]. Its access list is acl or, if that is empty, [Options].ACL.
 func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mode, acl ...ACL) (string, error) {
 	if mode.sequential() {
 		return "", &refusal{fmt.Sprintf("coord: mode %v in a request that may be repeated", mode), zk.ErrInvalidFlags}

@@ -17,6 +17,7 @@ import (
 // if it is nil, the cause of ctx's end. If path is invalid, or ctx has ended, or c is
 // closed, run is not called.
 func NewStream[T any](ctx context.Context, c *Client, op, path string, run func(context.Context, event.Publisher[T]) error) *event.Stream[T] {
+	k := c.Kit()
 	out, p := event.NewStream[T]()
 	end := func(cause error) { p.Close(&Error{op, path, c.withRefusals(cause)}) }
 	if err := zkpath.Check(path); err != nil {
@@ -27,7 +28,7 @@ func NewStream[T any](ctx context.Context, c *Client, op, path string, run func(
 		end(context.Cause(ctx))
 		return out
 	}
-	ok := c.kit.Go(func(open context.Context) {
+	ok := k.Go(func(open context.Context) {
 		// A context for run has the values of the caller's, and ends with either.
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)

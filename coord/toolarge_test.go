@@ -103,7 +103,7 @@ var tooLarge = []struct {
 		m := members.New(c, path[:strings.LastIndexByte(path, '/')]).Keep(ctx, members.Member{ID: "x", Data: make([]byte, maxData)})
 		return ended(ctx, m.Done(), m.Err)
 	}},
-	{"members, Update", "update", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
+	{"members, SetData", "setdata", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
 		m := members.New(c, path[:strings.LastIndexByte(path, '/')]).Keep(ctx, members.Member{ID: "x"})
 		<-m.Joined()
 		refused := m.SetData(ctx, make([]byte, maxData))

@@ -61,7 +61,7 @@ type Unqueued struct{ l unqueued.Lock }
 // mistaken for a directory of locks: nobody will ever get that lock. In both
 // cases [Unqueued.Holder] shows a Contender whose Session is zero.
 func NewUnqueued(c *coord.Client, path string, opts ...Option) *Unqueued {
-	return &Unqueued{unqueued.Lock{C: c, Path: path, Label: apply(opts).label}}
+	return &Unqueued{unqueued.Lock{C: c, Path: path, Label: queue.Apply(opts).Label}}
 }
 
 // Acquire seeks to hold u and returns at once.
@@ -69,17 +69,21 @@ func NewUnqueued(c *coord.Client, path string, opts ...Option) *Unqueued {
 // ctx bounds the seeking and not the holding, as it does in [Mutex.Acquire], and a
 // contender belongs to one session, as it does there. The Hold must be released.
 func (u *Unqueued) Acquire(ctx context.Context) *coord.Hold {
-	if u.l.C.Kit().Nested(ctx, u.l.Path) {
-		return nested(ctx, u.l.C, u.l.Path)
-	}
-	return u.l.Acquire(ctx, "acquire", false)
+	return u.enter(ctx, "acquire", false)
 }
 
 // TryAcquire is like [Unqueued.Acquire], but ends with [coord.ErrLocked] if the
 // znode is there. It is decided by the ensemble's answer and not by time, as
 // [Mutex.TryAcquire] is.
 func (u *Unqueued) TryAcquire(ctx context.Context) *coord.Hold {
-	return u.l.Acquire(ctx, "tryacquire", true)
+	return u.enter(ctx, "tryacquire", true)
+}
+
+func (u *Unqueued) enter(ctx context.Context, op string, try bool) *coord.Hold {
+	if u.l.C.Kit().Nested(ctx, u.l.Path) {
+		return nested(ctx, u.l.C, op, u.l.Path)
+	}
+	return u.l.Acquire(ctx, op, try)
 }
 
 // Do acquires u, calls f, and releases u, as [Mutex.Do] does.

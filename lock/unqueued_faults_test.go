@@ -99,9 +99,9 @@ var plots = []struct {
 	}},
 }
 
-// TestUnqueuedFaults lets every frame of every plot meet every fault. Whatever
-// happens, each hold comes to its end for a reason that fits, nothing is left,
-// and the lock can be had. (R4, R5, R7, R13, R28, R60, R79, R93.)
+// TestUnqueuedFaults lets every frame of every plot meet every fault. Each hold ends in
+// the end, for a reason that fits, nothing is left, and the lock can be had. (R4, R5,
+// R7, R13, R28, R60, R79, R93.)
 func TestUnqueuedFaults(t *testing.T) {
 	reasons := []error{
 		coord.ErrReleased, coord.ErrExpired, coord.ErrLocked, coord.ErrClosed, coord.ErrDeleted,

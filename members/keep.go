@@ -173,8 +173,8 @@ func (ms *Membership) hasJoined() bool {
 // data are still written, when the member is in again. If a later SetData overtakes this
 // one, it waits until the later data are written.
 //
-// SetData returns ZooKeeper's refusal, after which the znode keeps what it had until the
-// member joins again, and the end of the membership.
+// SetData returns [coord.ErrTooLarge] for more; or ZooKeeper's refusal, after which the znode keeps what it
+// had until the member joins again; or the end of the membership.
 func (ms *Membership) SetData(ctx context.Context, data []byte) error {
 	fail := func(err error) error { return &coord.Error{Op: "setdata", Path: ms.g.path(ms.id), Err: err} }
 	if err := ms.g.checkData(ms.id, data); err != nil {

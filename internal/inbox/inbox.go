@@ -30,8 +30,8 @@ func (b *Inbox[T]) Put(v T) error {
 	return nil
 }
 
-// Close lets nothing more in, for the reason err, which must not be nil. Only the
-// first call counts.
+// Close lets nothing more in: Put returns err from then on, which must not be nil. Only
+// the first call counts.
 func (b *Inbox[T]) Close(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

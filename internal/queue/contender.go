@@ -43,7 +43,7 @@ func (e Entry) check() error {
 func CheckLabel(label string) error {
 	switch {
 	case len(label) > maxLabel:
-		return fmt.Errorf("label of %d bytes: at most %d are allowed", len(label), maxLabel)
+		return fmt.Errorf("%w: label of %d bytes: at most %d are allowed", coord.ErrTooLarge, len(label), maxLabel)
 	case label == Revocation:
 		return fmt.Errorf("label %q: Curator means a revocation by it", label)
 	}

@@ -65,7 +65,7 @@ func (l Lock) Acquire(ctx context.Context, op string, try bool) *coord.Hold {
 // over, if one is about to be, and reports whether one is: what was in the way of a try
 // may have been its.
 func (l Lock) yielded(k *coord.Keeper, s *coord.Session) func() bool {
-	present := queue.Stakes(l.C, l.Path) // what is over by now is not in the way of a request made from now on
+	present := queue.Stakes(l.C, l.Path) // before the request: what is over already is not in its way
 	return func() bool {
 		return slices.ContainsFunc(present, func(other *queue.Stake) bool { return other.Yields(k, s) })
 	}

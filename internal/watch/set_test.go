@@ -197,7 +197,7 @@ func TestSetEnds(t *testing.T) {
 		_, err := w.Op().Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
 		w.Must(err)
 		w.Create("/open", "")
-		b := w.c.Kit().WatchSet()
+		b := watch.SetOf(w.c)
 		defer b.Close()
 		ends := func(path string, want error) {
 			w.Helper()
