@@ -171,7 +171,7 @@ func (d *driver) clear(token int64) input {
 	return input{kind: cleared}
 }
 
-// renew has the ensemble carry out a transaction, unless it has lately: only that
+// renew makes a transaction, unless one was carried out lately: only that
 // shows that the session lives.
 func (d *driver) renew() input {
 	if err := d.Session.Renew(background, d.Path); err != nil {
