@@ -52,11 +52,11 @@ func ExampleTrace() {
 		log.Fatal(err)
 	}
 	m := lock.New(c, "/reports/lock")
-	err = m.Do(ctx, func(work context.Context, _ *coord.Hold) error {
-		second := m.TryAcquire(ctx) // counts as waited for, and not as held
+	err = m.Do(ctx, func(ctx context.Context, _ *coord.Hold) error {
+		second := m.TryAcquire(context.Background()) // counts as waited for, and not as held
 		fmt.Println(errors.Is(second.Wait(), coord.ErrLocked))
 		server.Expire(c.Kit().Session().ID())
-		<-work.Done()
+		<-ctx.Done()
 		return nil
 	})
 	fmt.Println(coord.IsLost(err))
