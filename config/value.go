@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -138,6 +139,11 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 // may then have been carried out, once, or not; or it may still be, as long as the
 // ensemble keeps the session in which it was sent.
 //
+// The conditions in when are part of the transaction that makes the change:
+// [coord.Hold.Guard], so that only the leader makes it, say, or [coord.OpCheck]. If one
+// fails, that is the error, such as [coord.ErrNotHeld], and nothing is changed. Another op
+// among them is refused.
+//
 // change may be called any number of times, on the caller's goroutine, and should
 // do nothing but compute. If it panics, nothing is stored, and Modify panics.
 //
@@ -147,14 +153,14 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 //
 // A znode that is a container, as package lock makes them for directories, or
 // ephemeral, stays so, and its value is removed with it.
-func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error)) (Update[T], error) {
-	if err := v.check(true, true); err != nil {
+func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error), when ...coord.Op) (Update[T], error) {
+	if err := cmp.Or(v.check(true, true), checkConditions(when)); err != nil {
 		return v.failed("modify", err)
 	}
 	if change == nil {
 		return v.failed("modify", errors.New("config: the function to change the value is nil"))
 	}
-	return v.write(ctx, "modify", (*coord.Session).Get, func(n coord.Node) (next T, data []byte, err error) {
+	return v.write(ctx, "modify", when, (*coord.Session).Get, func(n coord.Node) (next T, data []byte, err error) {
 		old := v.codec.Default
 		if n.Data != nil {
 			if old, err = v.codec.decode(n.Data); err != nil {
@@ -170,22 +176,22 @@ func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error)) (Updat
 }
 
 // Store stores x in place of what is stored, even if that is malformed, or creates it,
-// and returns what it has stored. It is carried out once or not at all, and its errors
-// mean what those of [Value.Modify] do.
-func (v *Value[T]) Store(ctx context.Context, x T) (Update[T], error) {
-	if err := v.check(false, true); err != nil {
+// and returns what it has stored. It is carried out once or not at all. Its errors and
+// conditions mean what those of [Value.Modify] do.
+func (v *Value[T]) Store(ctx context.Context, x T, when ...coord.Op) (Update[T], error) {
+	if err := cmp.Or(v.check(false, true), checkConditions(when)); err != nil {
 		return v.failed("store", err)
 	}
 	data, err := v.codec.encode(x)
 	if err != nil {
 		return v.failed("store", err)
 	}
-	return v.write(ctx, "store", (*coord.Session).Exists, func(coord.Node) (T, []byte, error) { return x, data, nil })
+	return v.write(ctx, "store", when, (*coord.Session).Exists, func(coord.Node) (T, []byte, error) { return x, data, nil })
 }
 
 // write stores what change makes of the znode, for which look asks. It looks again if
 // somebody else changes the znode in between.
-func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change func(coord.Node) (T, []byte, error)) (Update[T], error) {
+func (v *Value[T]) write(ctx context.Context, op string, when []coord.Op, look lookFunc, change func(coord.Node) (T, []byte, error)) (Update[T], error) {
 	var now Update[T]
 	var objection error
 	ask := look
@@ -205,7 +211,7 @@ func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change f
 			objection = bad
 			return err
 		}
-		stat, err := v.store(ctx, s, write{path: v.path, data: data, found: n})
+		stat, err := v.store(ctx, s, when, write{path: v.path, data: data, found: n})
 		now, objection = updateOf(next, stat), nil
 		return err
 	})
@@ -218,19 +224,20 @@ func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change f
 	return now, nil
 }
 
-// store carries out w if the znode is still as it was found, and returns the version,
-// the transaction and the time of what it has stored.
-func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (coord.Stat, error) {
+// store carries out w if the conditions hold and the znode is still as it was found. It
+// returns the version, the transaction and the time of what it has stored.
+func (v *Value[T]) store(ctx context.Context, s *coord.Session, when []coord.Op, w write) (coord.Stat, error) {
 	if w.found.Exists {
 		w.version = w.found.Stat.Version
 		if w.version == -1 {
 			return coord.Stat{}, errVersion
 		}
 	}
-	stat, err := commit(ctx, v.c, s, []write{w})
+	got, err := commit(ctx, v.c, s, when, []write{w})
 	if err != nil {
 		return coord.Stat{}, err
 	}
+	stat := got.stat
 	if stat == nil {
 		// It was created, without a witness: only the znode tells when, unless
 		// somebody has changed it since.
@@ -247,13 +254,15 @@ func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (coord.
 }
 
 // Delete deletes the znode. If there is none, that is no error; if it has children
-// it is one, [coord.ErrNotEmpty]. It is carried out once or not at all, and its errors
-// mean what those of [Value.Modify] do.
-func (v *Value[T]) Delete(ctx context.Context) error {
-	err := v.check(false, false)
+// it is one, [coord.ErrNotEmpty]. It is carried out once or not at all. Its errors and
+// conditions mean what those of [Value.Modify] do; the conditions count even if there is
+// nothing to delete.
+func (v *Value[T]) Delete(ctx context.Context, when ...coord.Op) error {
+	err := cmp.Or(v.check(false, false), checkConditions(when))
 	if err == nil {
 		err = repeat(ctx, v.c, func(s *coord.Session) error {
-			return publish(ctx, v.c, s, v.path, []write{{path: v.path, remove: true}})
+			_, err := publish(ctx, v.c, s, v.path, when, []write{{path: v.path, remove: true}})
+			return err
 		})
 	}
 	if err != nil {
