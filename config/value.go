@@ -11,14 +11,14 @@ import (
 )
 
 // A Value is one configuration value: the data of one znode. Its methods are safe
-// for concurrent use. Each fails at once, with an [*coord.Error], if the path is
-// invalid or the codec lacks a function that the method needs.
+// for concurrent use. Each fails at once, with an [*coord.Error], if the path or the
+// codec's Default is invalid, or the codec lacks a function that the method needs.
 type Value[T any] struct{ target[T] }
 
 // New returns the value at path, below the chroot of c. It asks nothing of the
 // ensemble.
 func New[T any](c *coord.Client, path string, codec Codec[T]) *Value[T] {
-	return &Value[T]{target[T]{c, path, codec}}
+	return &Value[T]{newTarget(c, path, codec)}
 }
 
 // An Update is the state of one configuration value.
@@ -26,7 +26,7 @@ type Update[T any] struct {
 	// Value is the last good one: the last that was decoded without an error. A
 	// value that is missing or malformed never replaces it. Until there has been a
 	// good one, and beside the error of a method, it is the codec's Default. All
-	// updates that show it share it.
+	// updates of one stream that show it share it.
 	Value T
 
 	Version  int32     // of the znode when Value was stored
@@ -55,7 +55,7 @@ func updateOf[T any](v T, stat coord.Stat) Update[T] {
 // failed returns what a method of v returns that ended with the cause err.
 func (v *Value[T]) failed(op string, err error) (Update[T], error) {
 	err = &coord.Error{Op: op, Path: v.path, Err: err}
-	return Update[T]{Value: v.codec.Default, Err: err}, err
+	return Update[T]{Value: v.fallback(), Err: err}, err
 }
 
 // Watch follows the value until ctx ends. The first update has what is stored
@@ -78,7 +78,7 @@ func (v *Value[T]) Watch(ctx context.Context) *event.Stream[Update[T]] {
 	}
 	return coord.NewStream(ctx, v.c, "watch", v.path, func(ctx context.Context, p event.Publisher[Update[T]]) error {
 		snaps := v.c.Watch(ctx, v.path, event.Data)
-		f := newFollower("watch", v.path, v.codec)
+		f := newFollower("watch", v.target)
 		for snap := range snaps.All() {
 			if f.update(snap) {
 				p.Publish(f.now)
@@ -161,11 +161,11 @@ func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error), when .
 		return v.failed("modify", errors.New("config: the function to change the value is nil"))
 	}
 	return v.write(ctx, "modify", when, (*coord.Session).Get, func(n coord.Node) (next T, data []byte, err error) {
-		old := v.codec.Default
-		if n.Data != nil {
-			if old, err = v.codec.decode(n.Data); err != nil {
-				return next, nil, err
-			}
+		var old T
+		if n.Data == nil {
+			old = v.fallback()
+		} else if old, err = v.codec.decode(n.Data); err != nil {
+			return next, nil, err
 		}
 		if next, err = change(old); err != nil {
 			return next, nil, err
