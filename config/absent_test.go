@@ -195,9 +195,9 @@ func TestAbsenceCosts(t *testing.T) {
 		}{
 			{map[string]int{"a": 2}, []string{"none"}, "sync exists exists multi"},
 			{map[string]int{"a": 2}, []string{"d/x", "d/y", "d/e/z"}, "sync exists exists exists exists exists exists multi"},
-			{nil, []string{"none"}, "sync exists setData"},
-			{nil, []string{"d/e/none"}, "sync exists setData"},
-			{nil, []string{"d/x", "d/y"}, "sync exists exists exists exists setData"}, // all of d is missing, which is one look
+			{nil, []string{"none"}, "sync exists multi"},
+			{nil, []string{"d/e/none"}, "sync exists multi"},
+			{nil, []string{"d/x", "d/y"}, "sync exists exists exists exists multi"}, // all of d is missing, which is one look
 			{nil, []string{"none", "d/x"}, "sync exists exists exists exists multi"},
 		} {
 			before := w.Tree()
