@@ -50,10 +50,11 @@ func (k *Kit) Await(ctx context.Context) (*Session, error) {
 	}
 }
 
-// Retry calls f with the present session, and with the next one when that expires, until
-// f returns nil or an error that is [Session.Refused]. It ends with ctx's cause when ctx ends,
-// and with [ErrClosed] when the client is closed. The requests of f must not depend on a
-// session, and must do no harm when they are carried out more than once.
+// Retry calls f with the present session, and with the next one when that expires,
+// until f returns nil or an error that is [Session.Refused]. It ends with ctx's cause
+// when ctx ends, and with [ErrClosed] when the client is closed. The requests of f must
+// not depend on a session, and must do no harm when they are carried out more than
+// once.
 func (k *Kit) Retry(ctx context.Context, f func(*Session) error) error {
 	for {
 		s := k.c.present()

@@ -25,9 +25,9 @@ type listed struct {
 	names []string
 }
 
-// Get reads the znode at path, repeatedly until there is an answer. A znode that does not
-// exist is no error. As with all requests of a Session, the error is [Session.Refused], or ctx's
-// cause, or s's Err.
+// Get reads the znode at path, repeatedly until there is an answer. A znode that does
+// not exist is no error. As with all requests of a Session, the error is
+// [Session.Refused], or ctx's cause, or s's Err.
 func (s *Session) Get(ctx context.Context, path string) (Node, error) {
 	n, err := s.read(ctx, "get", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
 		data, stat, err := conn.Get(full)

@@ -98,7 +98,7 @@ func TestTraceOfRequests(t *testing.T) {
 			"children /a",
 			"sync /a",
 			"delete /a: coord: znode has children",
-			"multi /a/b",
+			"txn /a/b",
 			"watch /a/b",
 			"renew /a/b",
 		}

@@ -148,6 +148,17 @@ func TestSetSettles(t *testing.T) {
 			reply(5)
 			p.take(b, true)
 		},
+		"presence is followed beyond a deletion in any case": func(p *puppet, l *watch.Loop, b *watch.Set) {
+			b.Add("/a", event.Presence, true)
+			p.expect("ExistsW /a")(5)
+			p.take(b, true, 5)
+			l.Event(deleted)
+			p.expect("ExistsW /a")(gone)
+			p.take(b, true, 0)
+			l.Event(zk.Event{Type: zk.EventNodeCreated, Path: "/a"})
+			p.expect("ExistsW /a")(9)
+			p.take(b, true, 9)
+		},
 		"gone for good, and the name used again": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, true)
 			p.expect("GetW /a")(5)
