@@ -215,6 +215,9 @@ func (h *Hold) endLocked(cause error) error {
 	if h.err != nil {
 		return h.err
 	}
+	if cause == nil {
+		cause = errNoCause
+	}
 	op := h.op
 	switch {
 	case cause == ErrReleased:
