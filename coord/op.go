@@ -145,6 +145,10 @@ func OpCheck(path string, version int32) Op {
 	return Op{verb: toCheck, path: path, version: version}
 }
 
+// IsCheck reports whether o changes nothing and is only a condition: whether it was made by
+// [OpCheck] or [Hold.Guard].
+func (o Op) IsCheck() bool { return o.verb == toCheck }
+
 // below returns o's path as the program knows it, below the chroot.
 func (o Op) below(c *Client) string {
 	if o.full {
