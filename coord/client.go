@@ -244,6 +244,7 @@ func (c *Client) become(s *Session, next State, cause error) {
 		if first {
 			s.opened = time.Now()
 			c.sessions.Go(s.keepLease)
+			c.report.session(c.report.trace.SessionBegin, s.info(s.opened, nil))
 		}
 		c.loop.Resume(first)
 		c.report.connected(s.info(s.wire.began, nil))
@@ -263,6 +264,9 @@ func (c *Client) become(s *Session, next State, cause error) {
 		if !first {
 			c.report.expired(s.info(s.opened, cause))
 		}
+	}
+	if s.Err() != nil && !first {
+		c.report.session(c.report.trace.SessionEnd, s.info(s.opened, cause))
 	}
 	c.set(next)
 }
