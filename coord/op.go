@@ -2,6 +2,7 @@ package coord
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -160,7 +161,7 @@ func (o Op) below(c *Client) string {
 // String returns what o does, and to which path.
 func (o Op) String() string {
 	what := [...]string{"invalid", "create", "set", "delete", "check"}[o.verb]
-	return what + " " + o.path
+	return what + " " + cmp.Or(o.hold, o.path) // of a guard, the path of its Hold, as the program knows it
 }
 
 // An OpResult is the result of one [Op].
