@@ -2,12 +2,15 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
@@ -163,5 +166,21 @@ func TestPublishReturnsVersions(t *testing.T) {
 				w.Errorf("removed: %v, %v", none, err)
 			}
 		})
+	}
+}
+
+// A real server answers changes with conditions as the one in the process does.
+func TestOnlyTheLeaderChangesOnServer(t *testing.T) {
+	w := harness.On(t, ensemble.Shared(t))
+	for i, x := range changers {
+		c := w.Dial(nil, &coord.Options{Chroot: fmt.Sprint(w.Dir, "/", i)}).Client
+		w.Must(published(bg, config.NewTree(c, "/app", numbers), map[string]int{"a": 1}))
+		h := lock.New(c, "/leader").Acquire(bg)
+		w.Must(h.Wait())
+		w.Must(x.change(c, h.Guard()))
+		w.Must(h.Release(bg))
+		if err := x.change(c, h.Guard()); !errors.Is(err, coord.ErrNotHeld) {
+			w.Errorf("%s by a former leader: %v", x.name, err)
+		}
 	}
 }
