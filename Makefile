@@ -4,13 +4,16 @@
 # servers wait for sessions to time out and start JVMs, and the more of those
 # compete, the less the times that the tests bound mean. Within a package eight
 # tests may run side by side: those that say so mostly wait.
-TESTFLAGS ?= -race -shuffle=on -timeout=20m -p=2 -parallel=8
-STRESSFLAGS ?= -race -shuffle=on -timeout=60m -p=1
+TESTFLAGS ?= -shuffle=on -timeout=20m -p=2 -parallel=8
+STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
 # Each costs a minute of processor time at first, for the standard library, and a
 # second or two from then on.
 PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
+# What is run without the race detector as well. Of faults at frames a fourth is run
+# with it; the walks have one goroutine.
+EXHAUSTIVE := ^Test(Walk|[A-Za-z]*Faults)$$
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 # Where tests look for Debian's zookeeper.jar; ZOOKEEPER_HOME, an unpacked
@@ -19,7 +22,7 @@ export ZOOKEEPER_JARS ?= /usr/share/java
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## run the tour on an in-process server; needs Go alone
@@ -36,15 +39,24 @@ check: ## formatting, vet here and for PORTS, staticcheck, go.mod
 	done
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
+	@# A module of its own, for Linux alone, because of what it compares with.
+	cd bench && go vet ./... && go run $(STATICCHECK) ./... && go mod tidy -diff
 
 .PHONY: test
 test: ## all tests, with the race detector; installs what it needs from Debian if it may
 	@# The exit status is that of go test; the last line is for those who read no more.
 	@missing=$$(.ci/zookeeper) || exit; \
-	echo go test $(TESTFLAGS) ./...; \
-	go test $(TESTFLAGS) ./...; status=$$?; \
+	echo go test -race $(TESTFLAGS) ./...; \
+	go test -race $(TESTFLAGS) -skip '^TestWalk$$' ./...; status=$$?; \
+	echo go test $(TESTFLAGS) -run '$(EXHAUSTIVE)'; \
+	go test $(TESTFLAGS) -run '$(EXHAUSTIVE)' $$(grep -rlE --include='*_test.go' 'func Test(Walk|[A-Za-z]*Faults)\(' . | xargs -n1 dirname | sort -u) || status=1; \
 	test -z "$$missing" || echo "TESTS WERE SKIPPED: $$missing"; \
 	exit $$status
+
+.PHONY: test-bench
+test-bench: ## the tests of the benchmark, which is a module of its own
+	.ci/zookeeper
+	cd bench && go test ./...
 
 .PHONY: test32
 test32: ## the tests in bubbles, as 32-bit programs; where amd64 can run those of 386
@@ -54,12 +66,13 @@ test32: ## the tests in bubbles, as 32-bit programs; where amd64 can run those o
 .PHONY: stress
 stress: ## long forms of the real-server tests, many rounds of the others
 	.ci/zookeeper
-	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) ./...
+	ZKCOORD_STRESS=1 go test -race $(STRESSFLAGS) -skip '^TestWalk$$' ./...
+	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -run '^TestWalk$$' ./internal/...
 	@# With the smallest margin between a loss and the next grant.
-	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -v -run 'NoOverlap|IsolatedLeader' ./lock ./rwlock ./members | grep -E 'margin|^(ok|FAIL|---)'
+	ZKCOORD_STRESS=1 go test -race $(STRESSFLAGS) -v -run 'NoOverlap|IsolatedLeader' ./lock ./rwlock ./members | grep -E 'margin|^(ok|FAIL|---)'
 	@# Where no server is found its tests are skipped, which leaves those in bubbles.
 	@# The walk is long and has no chance in it.
-	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
+	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test -race $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
 
 .PHONY: fuzz
 fuzz: ## each fuzz test for FUZZTIME (10s)
@@ -70,3 +83,20 @@ fuzz: ## each fuzz test for FUZZTIME (10s)
 			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit; \
 		done; \
 	done
+
+.PHONY: bench
+bench: ## measure beside other clients, 5 minutes; the report is in bench/out
+	cd bench && go run .
+
+.PHONY: bench-full
+bench-full: ## the same with all sizes and clients, over an hour
+	cd bench && go run . -full -rounds 3 -limit 3h
+
+.PHONY: profile
+profile: ## CPU profile of a hand-over among 128, in handover.prof
+	cd bench && go run . -w handover -n 128 -peers floor,zkcoord -rounds 1 -secs 10s -cpuprofile ../handover.prof -out out/profile
+	go tool pprof -top -nodecount=30 handover.prof
+
+.PHONY: micro
+micro: ## Go benchmarks of the parts, with their allocations
+	go test -run '^$$' -bench . -benchmem ./coord ./internal/...

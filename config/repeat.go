@@ -46,7 +46,7 @@ func repeat(ctx context.Context, c *coord.Client, f func(*coord.Session) error) 
 // found, or because s is over. Whether there will be another session, and time to
 // look, [coord.Kit.Await] says.
 func again(s *coord.Session, err error) bool {
-	if err == nil || errors.Is(err, coord.ErrUnknown) || coord.Refused(err) {
+	if err == nil || errors.Is(err, coord.ErrUnknown) || s.Refused(err) {
 		return false
 	}
 	return err == errStale || s.Err() != nil

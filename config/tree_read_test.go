@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -76,7 +74,7 @@ var readings = []struct {
 		theirs := config.NewTree(other, "/app", numbers)
 		tree.Watch(bg)
 		for i := range 50 {
-			w.Must(theirs.Publish(bg, map[string]int{"a": i, fmt.Sprint("k", i%3): i}, fmt.Sprint("k", (i+1)%3)))
+			w.Must(published(bg, theirs, map[string]int{"a": i, fmt.Sprint("k", i%3): i}, fmt.Sprint("k", (i+1)%3)))
 			now, err := tree.Read(bg)
 			w.Must(err)
 			_, gone := now.Keys[fmt.Sprint("k", (i+1)%3)]
@@ -140,58 +138,5 @@ func TestTreeRead(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			bubble(t, func(w *world) { x.run(w, config.NewTree(w.c, "/app", numbers)) })
 		})
-	}
-}
-
-// While others publish, each Read returns a publication as a whole, and never an
-// older one than the one before; and so it does when the connection breaks at any
-// frame.
-func TestTreeReadsWholePublications(t *testing.T) {
-	run := func(t *testing.T, hook func(n int) coordtest.Action) (frames int) {
-		bubble(t, func(w *world) {
-			other := w.Dial(nil, nil).Client
-			tree := config.NewTree(w.c, "/app", numbers)
-			w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if f.N == 0 {
-					return coordtest.Pass
-				}
-				frames++
-				return hook(frames)
-			})
-			var publishing sync.WaitGroup
-			publishing.Go(func() {
-				for gen := 1; gen <= 6; gen++ {
-					publish(w, other, gen)
-					time.Sleep(time.Duration(gen%3) * time.Millisecond) // of the bubble
-				}
-			})
-			for last := -1; last < 6; {
-				now, err := tree.Read(bg)
-				w.Must(err)
-				whole(w, now)
-				gen := now.Keys["a"].Value
-				if gen < last {
-					t.Errorf("generation %d after %d", gen, last)
-				}
-				last = gen
-				time.Sleep(time.Millisecond)
-			}
-			publishing.Wait()
-		})
-		return frames
-	}
-	frames := run(t, func(int) coordtest.Action { return coordtest.Pass })
-	t.Logf("%d frames", frames)
-	for at := 1; at <= frames; at++ {
-		for name, action := range map[string]coordtest.Action{"lost": coordtest.HangUp, "the last": coordtest.PassAndHangUp} {
-			t.Run(strings.Join([]string{"frame", fmt.Sprint(at), name}, " "), func(t *testing.T) {
-				run(t, func(n int) coordtest.Action {
-					if n == at {
-						return action
-					}
-					return coordtest.Pass
-				})
-			})
-		}
 	}
 }

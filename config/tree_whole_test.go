@@ -4,75 +4,75 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
-// What Publish stores together a Tree shows together or not at all: also keys on
-// several levels, keys that come and go, and whatever happens to the connection:
-// here it breaks at every frame in turn.
-func TestTreeSeesWholePublications(t *testing.T) {
-	const rounds = 6
-	run := func(t *testing.T, hook func(n int, l *coordtest.Link) coordtest.Action) (frames int) {
-		synctest.Test(t, func(t *testing.T) {
-			server := coordtest.NewServer(t)
-			c, writer := server.Client(t, nil), server.Client(t, nil)
-			link := server.LinkOf(c)
-			link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if f.N == 0 {
-					return coordtest.Pass
-				}
-				frames++
-				return hook(frames, link)
-			})
-			tree := config.NewTree(c, "/app", config.JSON[int]()).Watch(t.Context())
-			done := make(chan struct{})
-			shown := 0
-			go func() {
-				defer close(done)
-				for k := range tree.All() {
-					shown++
-					whole(t, k)
-					if k.Keys["a"].Value == rounds && !k.Suspended {
-						return
-					}
-				}
-			}()
-			for gen := 1; gen <= rounds; gen++ {
-				publish(t, writer, gen)
-				time.Sleep(time.Duration(gen%3) * 10 * time.Millisecond) // of the bubble
+// generations are how often is published.
+const generations = 6
+
+// publications are how a Tree is looked at while another publishes, with pauses that
+// grow from none to two of those given.
+var publications = []struct {
+	name  string
+	pause time.Duration
+	look  func(w *world, tree *config.Tree[int])
+}{
+	// Also keys on several levels, keys that come and go, and whatever happens to the
+	// connection.
+	{"a stream shows what is published together or not at all", 10 * time.Millisecond, func(w *world, tree *config.Tree[int]) {
+		for k := range tree.Watch(bg).All() {
+			whole(w, k)
+			if k.Keys["a"].Value == generations && !k.Suspended {
+				return
 			}
-			<-done
-		})
-		return frames
-	}
-	frames := run(t, func(int, *coordtest.Link) coordtest.Action { return coordtest.Pass })
-	t.Logf("%d frames", frames)
-	for at := 1; at <= frames; at++ {
-		for name, action := range map[string]coordtest.Action{"lost": coordtest.HangUp, "the last": coordtest.PassAndHangUp} {
-			t.Run(fmt.Sprintf("frame %d %s", at, name), func(t *testing.T) {
-				run(t, func(n int, _ *coordtest.Link) coordtest.Action {
-					if n == at {
-						return action
-					}
-					return coordtest.Pass
-				})
-			})
 		}
-		t.Run(fmt.Sprintf("frame %d held back", at), func(t *testing.T) {
-			run(t, func(n int, l *coordtest.Link) coordtest.Action {
-				if n == at {
-					time.AfterFunc(25*time.Millisecond, l.Stall(coordtest.Both))
-				}
-				return coordtest.Pass
-			})
+	}},
+	{"each Read returns a publication as a whole, and never an older one than the one before", time.Millisecond, func(w *world, tree *config.Tree[int]) {
+		for last := 0; last < generations; {
+			now, err := tree.Read(bg)
+			w.Must(err)
+			whole(w, now)
+			gen := now.Keys["a"].Value
+			if gen < last {
+				w.Errorf("generation %d after %d", gen, last)
+			}
+			last = gen
+			time.Sleep(time.Millisecond)
+		}
+	}},
+}
+
+// TestPublicationFaults has the connection break, or stand still for a moment, at each
+// frame of a client that looks at a Tree while another publishes.
+func TestPublicationFaults(t *testing.T) {
+	var workloads []harness.Workload
+	for _, p := range publications {
+		workloads = append(workloads, harness.Workload{
+			Name:   p.name,
+			Share:  3,
+			Faults: []harness.Fault{harness.Cut, harness.Last, harness.Delayed(coordtest.Both, 1, 160)},
+			Run: func(hw *harness.World, connect func() *harness.Client) {
+				w := newWorld(hw, connect())
+				var publishing sync.WaitGroup
+				publishing.Go(func() {
+					for gen := 1; gen <= generations; gen++ {
+						publish(w, w.Operator().Client, gen)
+						time.Sleep(time.Duration(gen%3) * p.pause) // of the bubble
+					}
+				})
+				p.look(w, config.NewTree(w.c, "/app", numbers))
+				publishing.Wait()
+			},
 		})
 	}
+	harness.Faults(t, workloads...)
 }
 
 // publish stores generation gen: all keys have it, and one comes and goes.
@@ -86,7 +86,7 @@ func publish(t testing.TB, c *coord.Client, gen int) {
 	} else {
 		remove = append(remove, odd)
 	}
-	if err := config.NewTree(c, "/app", config.JSON[int]()).Publish(t.Context(), values, remove...); err != nil {
+	if err := published(t.Context(), config.NewTree(c, "/app", config.JSON[int]()), values, remove...); err != nil {
 		t.Errorf("publish %d: %v", gen, err)
 	}
 }

@@ -185,7 +185,7 @@ func (p *witnessPool) refresh(ctx context.Context, w *witness) error {
 	case err == nil:
 		w.version, w.known = stat.Version, true
 		p.put(w)
-	case !coord.Refused(err):
+	case !w.s.Refused(err):
 		p.put(w)
 		return err
 	case errors.Is(err, coord.ErrBadVersion):
@@ -233,7 +233,7 @@ func (p *witnessPool) make(life context.Context, s *coord.Session) error {
 	p.c.Kit().Go(func(life context.Context) { // what may have been made of it
 		_ = p.c.Kit().Retry(life, func(s *coord.Session) error { return s.Delete(life, w.path, -1) })
 	})
-	if coord.Refused(err) || s.Err() == nil && life.Err() == nil {
+	if s.Refused(err) || s.Err() == nil && life.Err() == nil {
 		// The ensemble says no, or nothing that can be understood.
 		p.disable(s)
 		return nil
@@ -261,7 +261,7 @@ func (w *witness) tryCreate(ctx context.Context) error {
 	switch {
 	case errors.Is(err, coord.ErrNodeExists): // by a try whose answer was lost
 		err = nil
-	case coord.Refused(err) && !errors.Is(err, coord.ErrNoNode):
+	case w.s.Refused(err) && !errors.Is(err, coord.ErrNoNode):
 		child, err = w.path, nil // perhaps the server has no containers
 	}
 	if err == nil {

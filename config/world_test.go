@@ -123,7 +123,7 @@ func (w *world) quiet(s *event.Stream[config.Update[int]]) {
 	}
 }
 
-// ended checks that s comes to its end, and why.
+// ended checks that s ends, and why.
 func (w *world) ended(s *event.Stream[config.Update[int]], cause error) {
 	w.Helper()
 	<-s.Done()
@@ -136,4 +136,10 @@ func (w *world) reap() {
 	for range 3 {
 		w.Fake.Reap()
 	}
+}
+
+// published publishes, and returns the error.
+func published[T any](ctx context.Context, tree *config.Tree[T], set map[string]T, remove ...string) error {
+	_, err := tree.Publish(ctx, set, remove)
+	return err
 }

@@ -104,7 +104,7 @@ func (s *Session) conclude(q *call, a answer) {
 	if q.then != nil {
 		q.then(a)
 	}
-	if err := a.err; q.own && Refused(err) {
+	if err := a.err; q.own && refused(err) {
 		q.report.ended(nil)
 	} else {
 		q.report.ended(err)
@@ -146,7 +146,7 @@ func (s *Session) ask(ctx context.Context, p purpose, frame []byte) answer {
 // await starts q, and waits for it as [Session.ask] does.
 func (s *Session) await(ctx context.Context, q *call) answer {
 	if ctx.Err() != nil {
-		a := answer{err: s.c.givenUp(ctx)}
+		a := answer{err: s.c.ctxErr(ctx)}
 		q.report.ended(a.err)
 		return a
 	}
@@ -155,7 +155,7 @@ func (s *Session) await(ctx context.Context, q *call) answer {
 	case <-q.over:
 		return q.answer
 	case <-ctx.Done():
-		return s.withdraw(q, s.c.givenUp(ctx))
+		return s.withdraw(q, s.c.ctxErr(ctx))
 	case <-s.Done():
 		return s.withdraw(q, s.Err())
 	}

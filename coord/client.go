@@ -16,9 +16,9 @@ import (
 // survives in the ensemble for less than half its timeout, so few can overlap.
 const maxPast = 8
 
-// A Client is a program's connection to an ensemble. It outlives sessions: when
-// one is over it opens the next. What was held in the old session is lost; what
-// was only watched is watched again.
+// A Client is a program's connection to an ensemble. It outlives sessions: when one is
+// over it opens the next. What was held in the old session is lost; what was watched is
+// watched again.
 //
 // A Client must come from [Dial]. Its methods are safe for concurrent use.
 type Client struct {
@@ -35,7 +35,8 @@ type Client struct {
 	refused chan struct{}
 
 	// mu guards what follows, and the state of all sessions. The goroutines of sessions
-	// and those of recipes, the tasks, are added with mu held, and not after Close.
+	// and those of recipes, the tasks, are added with mu held, and not after Close: a
+	// WaitGroup must not grow from zero while Close waits for it.
 	mu sync.Mutex
 	// session is the present one; never nil.
 	session *Session
@@ -46,23 +47,26 @@ type Client struct {
 	// holds is how many are not over.
 	holds int
 	// past are the ids of the last sessions that were over, oldest first.
-	past []int64
+	past []SessionID
 
-	// local is what recipes keep: see Kit.Values.
+	// local is the map that Kit.Values returns.
 	local sync.Map
 	kit   Kit
-	// acl is opts.ACL.
+	// acl is opts.ACL as go-zookeeper has it, shared by all requests.
 	acl []zk.ACL
 }
 
 // Dial connects to an ensemble and returns once a session is established. The
 // servers are given as host:port or host, the port then being 2181.
 //
-// If ctx ends first, or each server refuses the client in a way that trying again
-// would not change, Dial leaves nothing behind and returns an [Error] that says of
-// each server what was wrong with it, and finds that for errors.Is and errors.As:
-// zk.ErrAuthFailed for credentials that a server refuses or requires, what
-// crypto/tls says of a certificate. Once Dial has returned, ctx no longer matters.
+// While no server answers, Dial waits until ctx ends. Only [Options].Logger says then what
+// it waits for.
+//
+// If ctx ends first, or every server refuses the client in a way that another attempt
+// would not change, Dial leaves nothing behind and returns an [*Error] that says what was
+// wrong with each server. [errors.Is] and [errors.As] find that in it, such as
+// [ErrAuthFailed] for credentials that a server refuses or requires, or what crypto/tls
+// says of a certificate. Once Dial has returned, the end of ctx does nothing.
 func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -97,7 +101,8 @@ func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error)
 	return c, nil
 }
 
-// await waits for the first session.
+// await waits for the first session. That all servers have refused the client counts only
+// if it is so still: one of them may have been asked again meanwhile.
 func (c *Client) await(ctx context.Context) error {
 	for {
 		state, changed := c.State()
@@ -107,7 +112,7 @@ func (c *Client) await(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-c.refused:
-			if c.servers.hopeless() { // still
+			if c.servers.hopeless() {
 				return errHopeless
 			}
 		case <-ctx.Done():
@@ -116,20 +121,26 @@ func (c *Client) await(ctx context.Context) error {
 	}
 }
 
-// Close ends the session, and with it everything held in it, and waits for the
-// goroutines of c and of all handles made from it. If the connection is down the
-// ensemble learns of the end only by the session timeout. Close is idempotent and
-// returns nil. It takes at most two seconds, plus the time spent in functions that
-// the program gave to c or to a recipe. Do not call it from one of those, for each
-// would wait for the other. The functions of a [Trace] and the handler of a Logger
-// are the exception: see there.
+// Close ends the session, and with it everything that is held in it, and waits for all
+// goroutines of c and of what was made from it. If the connection is down, the ensemble
+// ends the session only after its timeout. Close may be called more than once, and
+// returns nil.
+//
+// It takes at most two seconds, plus the time spent in functions that the program gave
+// to c or to a recipe. Do not call Close from one of those, since each would wait for
+// the other. The functions of a [Trace] and the handler of a Logger are the exception:
+// see there.
 func (c *Client) Close() error {
 	c.close(true)
 	return nil
 }
 
 // close does the work of Close. It asks the ensemble to end the session if closeSession
-// is set; else that is left to the session timeout.
+// is set; otherwise that is left to the session timeout.
+//
+// The order matters. Recipes are waited for while the session's connection still works
+// for them; the reads of the loop end only with the connection; and what any of these has
+// to report comes before the end of the reporter.
 func (c *Client) close(closeSession bool) {
 	defer c.report.wait()
 	c.mu.Lock()
@@ -152,7 +163,7 @@ func (c *Client) close(closeSession bool) {
 	close(c.closed)
 }
 
-// FullPath returns path as the ensemble knows it, below the chroot.
+// FullPath returns the path in the ensemble that path stands for: the chroot and path.
 func (c *Client) FullPath(path string) string { return zkpath.Full(c.opts.Chroot, path) }
 
 // present returns the present session; after Close it is the last one.
@@ -170,14 +181,14 @@ func (c *Client) State() (State, <-chan struct{}) {
 	return c.state, c.changed
 }
 
-// Expired returns a channel that is closed when the present session is over, because
-// it has expired or c was closed. Ask again for the next one.
+// Expired returns a channel that is closed when the present session is over, because it
+// has expired or c was closed. For the session after that, call Expired again.
 func (c *Client) Expired() <-chan struct{} { return c.present().Done() }
 
-// Conn returns the connection of the present session, for requests that this
-// module does not make. Its methods block while there is no connection, and
-// ignore contexts; its paths are full ones, see [Client.FullPath]. When the
-// session is over they fail, and the next session has another Conn.
+// Conn returns the connection of the present session, for requests that this package
+// does not have. Its methods block while there is no connection, and know no contexts.
+// Its paths are those of the ensemble, see [Client.FullPath]. When the session is over
+// its methods fail, and the next session has another Conn.
 func (c *Client) Conn() *zk.Conn { return c.present().conn }
 
 // set changes the state. It is called with c.mu held.
@@ -190,26 +201,30 @@ func (c *Client) set(state State) {
 	c.changed = make(chan struct{})
 }
 
-// change takes s to the state next: see become.
+// change takes s to the state next, as become does.
 func (c *Client) change(s *Session, next State, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.become(s, next, cause)
 }
 
-// become takes s to the state next, and c with it, in one step: whoever observes the
-// one already finds the other. A session that is over, having become Expired or Closed
-// for cause, stays so. It is called with c.mu held, by whoever has learned of the change:
+// become takes s to the state next, and c with it, in one step: a goroutine that sees the
+// change of the one also sees that of the other. A session that is over, having become
+// Expired or Closed for cause, stays so. It is called with c.mu held, when the change is
+// learned of:
 //
-//   - Connected: by the wire, when a server serves the session;
-//   - Suspended: by go-zookeeper, when it has lost the connection;
-//   - Expired: by either, or by whoever made a request, on the ensemble's word; by
-//     keepLease, or whoever looks at the clock, for want of it;
-//   - Closed: by Close.
+//   - Connected: from the wire, when a server serves the session;
+//   - Suspended: from go-zookeeper, when it has lost the connection;
+//   - Expired: from either of them, or from the answer to a request, if the ensemble says
+//     so; otherwise from the lease, when keepLease or another looks at the clock;
+//   - Closed: from Close.
 //
-// First of all the holds are told, then the loop, which stops reading or reads again.
-// Functions of the program hear of it later, from the reporter.
+// The holds are told first, and the loop next, which stops reading or reads again. So no
+// state, no stream and no request shows the end of a session in which a hold does not yet
+// know of its loss. Functions of the program hear of it later, from the reporter.
 func (c *Client) become(s *Session, next State, cause error) {
+	// What is learned twice, or late, changes nothing: the end of a connection, say, is
+	// seen by go-zookeeper after the session has expired.
 	if s.Err() != nil || next == Connected && s.gate.open || next == Suspended && !s.gate.open {
 		return
 	}
@@ -230,6 +245,7 @@ func (c *Client) become(s *Session, next State, cause error) {
 		if first {
 			s.opened = time.Now()
 			c.sessions.Go(s.keepLease)
+			c.report.session(c.report.trace.SessionBegin, s.info(s.opened, nil))
 		}
 		c.loop.Resume(first)
 		c.report.connected(s.info(s.wire.began, nil))
@@ -250,10 +266,13 @@ func (c *Client) become(s *Session, next State, cause error) {
 			c.report.expired(s.info(s.opened, cause))
 		}
 	}
+	if s.Err() != nil && !first {
+		c.report.session(c.report.trace.SessionEnd, s.info(s.opened, cause))
+	}
 	c.set(next)
 }
 
-// failed notes why server has given the client no session, for the log and for Dial.
+// failed notes why a server has given the client no session, for the log and for Dial.
 func (c *Client) failed(server string, began time.Time, err error) {
 	c.report.dialFailed(SessionInfo{Server: server, Begin: began, End: time.Now(), Err: err})
 	c.servers.failed(server, err)

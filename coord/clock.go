@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// A moment is a point in time from which the time counts that the machine has slept.
-// While it sleeps Go's monotonic clock stands still, and the ensemble's clocks do not.
-// The wall clock alone would not do, because it can be set.
+// A moment is a point in time. The time between two of them includes the time that the
+// machine has slept: Go's monotonic clock stands still in a sleep, but the ensemble's
+// clocks do not. The wall clock alone would not do, because it can be set.
 type moment struct {
 	at    time.Time     // zero: never
-	slept time.Duration // by then, see asleep
+	slept time.Duration // how long the machine had slept; see asleep
 }
 
-// now returns the present moment. What decides is given it, and does not ask.
+// now returns the present moment. Functions that decide something are given it, and do not
+// read the clock: so they can be tested, and see one moment throughout.
 func now() moment { return moment{time.Now(), asleep()} }
 
 // since returns how much later m is than o. Since the zero moment it has been longer
@@ -33,8 +34,9 @@ func (m moment) add(d time.Duration) moment { return moment{m.at.Add(d), m.slept
 
 func (m moment) after(o moment) bool { return m.at.After(o.at) }
 
-// asleep returns how long the machine has slept since some fixed point in time.
-// Readings that differ by less than a sleep could take are one.
+// asleep returns how long the machine has slept since some fixed point in time. Readings
+// that differ by less than a sleep takes count as equal: two clocks are not read at the
+// same instant, and that must not look like a sleep.
 func asleep() time.Duration {
 	now, last := readSlept(), time.Duration(lastSlept.Load())
 	if now-last < noSleep && last-now < noSleep {
@@ -47,7 +49,7 @@ func asleep() time.Duration {
 // noSleep is less than any sleep takes, and more than readings of the clocks lie apart.
 const noSleep = 10 * time.Millisecond
 
-// lastSlept is the last reading that was taken for another than the one before.
+// lastSlept is the last reading that differed from the one before.
 var lastSlept atomic.Int64
 
 // readSlept is a variable for tests.

@@ -14,8 +14,8 @@ func slept() time.Duration {
 		boottime  = 7 // CLOCK_BOOTTIME
 		exact     = 100 * time.Microsecond
 	)
-	// The three readings are not one. If the thread is interrupted between them
-	// the difference says too much, so the closest of a few is taken.
+	// The clocks cannot be read at the same instant. If the thread is interrupted in
+	// between, the difference is too large, so the closest readings of a few count.
 	var ahead time.Duration
 	best := time.Duration(1<<63 - 1)
 	for range 10 {

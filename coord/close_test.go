@@ -161,7 +161,7 @@ func TestCloseEndsTheSessionAtOnce(t *testing.T) {
 			}
 			w.Within(soon, "Close", func() { c.Close() })
 			if tree := w.Tree(); strings.Contains(tree, "/") || len(w.Fake.Sessions()) != 0 {
-				t.Errorf("with %d calls: sessions %x, tree\n%s", calls, w.Fake.Sessions(), tree)
+				t.Errorf("with %d calls: sessions %v, tree\n%s", calls, w.Fake.Sessions(), tree)
 			}
 			wg.Wait()
 		})
@@ -194,7 +194,7 @@ func TestNoZombieAfterClose(t *testing.T) {
 				thaw()
 				time.Sleep(time.Minute) // virtual: any session of ours that nobody keeps alive is over
 				if len(w.Fake.Sessions()) != 0 || strings.Contains(w.Tree(), "/") {
-					t.Errorf("expired %v, %d calls: sessions %x, tree\n%s", expired, calls, w.Fake.Sessions(), w.Tree())
+					t.Errorf("expired %v, %d calls: sessions %v, tree\n%s", expired, calls, w.Fake.Sessions(), w.Tree())
 				}
 			})
 		}

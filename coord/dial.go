@@ -14,7 +14,10 @@ type hosts struct{ s *Session }
 
 func (h hosts) Init([]string) error { return nil }
 func (h hosts) Len() int            { return len(h.s.c.servers.addrs) }
-func (h hosts) Connected()          {} // not a proof of anything: see tappedConn.served
+
+// Connected does nothing: the library calls it when a server has granted the session,
+// which a server does even for a client that it will not serve. See tappedConn.served.
+func (h hosts) Connected() {}
 
 // Next implements [zk.HostProvider]. While the session lives it never reports a
 // wrap-around: the library would reject requests and sleep for a second. Once the
@@ -32,8 +35,8 @@ func (h hosts) Next() (server string, retryStart bool) {
 }
 
 // dial opens one connection for the session's conn, with a tap, unless the session is
-// over. It is a [zk.Dialer], but bounds time in its own way. It does not fail before it
-// has waited for as long as the server list wants it to: the library tries again at once.
+// over. It is a [zk.Dialer], but bounds time in its own way. The pause between attempts is
+// here, before the attempt, because the library makes none: it tries again at once.
 func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 	budget, pause := s.urgency()
 	if d := s.c.servers.pause(pause); d > 0 {
@@ -52,7 +55,7 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 	defer cancel()
 	conn, err := s.c.open(ctx, network, addr)
 	if err != nil {
-		if s.Err() == nil {
+		if s.Err() == nil { // otherwise it is no fault of the server's
 			s.c.failed(addr, began, err)
 		}
 		return nil, err
@@ -69,9 +72,9 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 // pause at most between two attempts.
 //
 // There is haste only while a lease may run out. A session that has never been
-// established has none: the longer the servers take, the longer it waits for them. And
-// pauses are not shortened if that would save nothing, because the servers refuse the
-// client or hang up on it.
+// established has no lease: there the longer servers take, the longer the next attempt
+// waits for them, as servers under load need. And pauses are not shortened where that
+// would save nothing, because the servers refuse the client or hang up on it.
 func (s *Session) urgency() (budget, pause time.Duration) {
 	list, t, established := s.c.servers, sessionTimeout(s.Timeout()), s.established()
 	rounds := list.rounds()
@@ -90,7 +93,8 @@ func (s *Session) urgency() (budget, pause time.Duration) {
 }
 
 // open dials addr and secures the connection. It does so on a goroutine of its own: the
-// calling one is the library's, which must not be ended by a function of the program.
+// calling one is the library's, and if a function of the program ended that, with
+// runtime.Goexit, the session would never connect again, nor end.
 func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn, err error) {
 	err = errExited
 	done := make(chan struct{})
@@ -103,7 +107,7 @@ func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn,
 }
 
 // connect does the work of open. The program's Dial is bounded by ctx, and so is the TLS
-// handshake. Any error is the server's: it is kept for the list of what is wrong with
+// handshake. Any error is recorded as the server's, for the report of what is wrong with
 // each.
 func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := c.opts.Dial(ctx, network, addr)

@@ -54,7 +54,7 @@ func TestDialRefusesNonsenseAtOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // a bubble fails if a goroutine is left
 				start := time.Now()
 				tt.opts.Dial = func(context.Context, string, string) (net.Conn, error) {
-					t.Error("a server was dialled")
+					t.Error("a server was dialed")
 					return nil, errors.New("no")
 				}
 				c, err := coord.Dial(tt.ctx, tt.servers, &tt.opts)

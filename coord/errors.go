@@ -16,21 +16,22 @@ import (
 var (
 	// Why a [Hold] or a stream is over.
 	ErrReleased  = errors.New("coord: released")                                     // by its owner
-	ErrExpired   = errors.New("coord: session expired")                              // by the word of the ensemble, or for want of it
-	ErrDeleted   = errors.New("coord: znode deleted by someone else")                // by an operator, or with the session before that was known
-	ErrRevoked   = errors.New("coord: revoked by another client")                    // asked to give way
+	ErrExpired   = errors.New("coord: session expired")                              // the ensemble said so, or was not heard in time
+	ErrDeleted   = errors.New("coord: znode deleted by someone else")                // by hand, or by the ensemble before the client knew that its session had expired
+	ErrRevoked   = errors.New("coord: revoked by another client")                    // which asked the holder to give way
 	ErrLocked    = errors.New("coord: locked by someone else")                       // the answer to a try
 	ErrClosed    = errors.New("coord: client closed")                                // by Client.Close
-	ErrExhausted = errors.New("coord: sequence numbers of the directory used up; " + // no order is left
+	ErrExhausted = errors.New("coord: sequence numbers of the directory used up; " + // so its children have no order any more
 		"delete it when nobody uses it, and it starts again at zero")
 
 	// ErrUnknown means that a write was sent and its answer is lost for good: it may
-	// have been carried out or not. The error says why, too.
+	// have been carried out or not. The error also has the reason.
 	ErrUnknown = errors.New("coord: outcome unknown")
 
-	// Why a request was refused and not carried out. Each is also go-zookeeper's
-	// error of the same name, where there is one.
-	ErrInvalidPath                   = zkpath.ErrInvalid // not sent
+	// Why a request was refused, and so not carried out. For [errors.Is], each but the
+	// first is also go-zookeeper's error of the same name, if there is one. ErrNotHeld is
+	// its ErrNoNode, and not the one below.
+	ErrInvalidPath                   = zkpath.ErrInvalid // refused by the client
 	ErrTooLarge                error = &refusal{"coord: request too large", nil}
 	ErrNoNode                  error = &refusal{"coord: znode does not exist", zk.ErrNoNode}
 	ErrNodeExists              error = &refusal{"coord: znode exists", zk.ErrNodeExists}
@@ -40,36 +41,52 @@ var (
 	ErrNoAuth                  error = &refusal{"coord: access denied", zk.ErrNoAuth}
 	ErrAuthFailed              error = &refusal{"coord: authentication failed", zk.ErrAuthFailed}
 	ErrInvalidACL              error = &refusal{"coord: invalid access list", zk.ErrInvalidACL}
-	ErrNotHeld                 error = &refusal{"coord: not held", zk.ErrNoNode} // what the guard of a Hold says
+	ErrNotHeld                 error = &refusal{"coord: not held", zk.ErrNoNode} // the answer to the Guard of a Hold
 	ErrQuotaExceeded           error = &refusal{"coord: quota exceeded", nil}
 	ErrUnimplemented           error = &refusal{"coord: request unknown to the server", nil}
 )
 
-// IsLost reports whether err says that something that was held, or sought, was
-// lost against its owner's will: with its session, by the deletion of its znode, or
-// by a revocation. To acquire it again makes sense.
+// IsLost reports whether err means that a [Hold] has ended, held or not yet, because its
+// session expired, its znode was deleted, or it was revoked. It then makes sense to
+// acquire it again.
 func IsLost(err error) bool {
 	return errors.Is(err, ErrExpired) || errors.Is(err, ErrDeleted) || errors.Is(err, ErrRevoked)
 }
 
-// errEnsemble is the ErrExpired that the ensemble declares.
+// errEnsemble is the ErrExpired of a session that the ensemble itself has ended.
 var errEnsemble = fmt.Errorf("%w by ZooKeeper", ErrExpired)
 
-// errExited is what a function of the program has come to that did not return.
+// errExited stands for the result of a function of the program that did not return, but
+// called runtime.Goexit, as the FailNow of a test does.
 var errExited = errors.New("coord: function ended its goroutine instead of returning")
 
-// An Error says which operation failed, and on what path.
+// An Error says which operation failed, on which path, and why.
 type Error struct {
-	Op   string // "acquire", "watch", "dial"
-	Path string // as the caller wrote it; empty for operations on no znode
-	Err  error
+	// Op is, in lower case, the name of the function or method that was called:
+	//
+	//   - of this package: dial, get, exists, children, sync, create, set, delete, txn, watch;
+	//   - of the locks: acquire, tryacquire, acquireread, tryacquireread, acquirewrite,
+	//     tryacquirewrite, downgrade, contenders, holder, watch;
+	//   - of members: join, keep, update, leave, members, find, follow, await, awaitn, watch;
+	//   - of config: read, watch, modify, store, delete, publish.
+	//
+	// Of a [Hold] it is "release" if that was released, and "lost" if it was lost. Other
+	// recipes have verbs of their own.
+	Op   string
+	Path string // as the caller wrote it; empty if the operation has none
+	Err  error  // the cause
 }
 
+// Error returns the operation, the path and the cause.
 func (e *Error) Error() string {
-	if e.Path == "" {
-		return e.Op + ": " + e.Err.Error()
+	what, why := e.Op, "no cause given"
+	if e.Path != "" {
+		what += " " + e.Path
 	}
-	return e.Op + " " + e.Path + ": " + e.Err.Error()
+	if e.Err != nil {
+		why = e.Err.Error()
+	}
+	return what + ": " + why
 }
 
 // Unwrap returns e.Err.
@@ -82,6 +99,7 @@ type refusal struct {
 	err  error  // of go-zookeeper; nil if it has none
 }
 
+// Error returns the text, which is this package's if it has one.
 func (r *refusal) Error() string {
 	if r.text == "" {
 		return r.err.Error()
@@ -89,7 +107,7 @@ func (r *refusal) Error() string {
 	return r.text
 }
 
-// Unwrap returns go-zookeeper's error.
+// Unwrap returns go-zookeeper's error, so that programs that test for that find it.
 func (r *refusal) Unwrap() error { return r.err }
 
 // answers are the errors by which the ensemble says that it has understood a
@@ -101,7 +119,9 @@ var answers = []error{
 	zk.ErrInvalidPath, zk.ErrInvalidFlags, zk.ErrShortBuffer, zk.ErrAuthFailed, ErrInvalidPath,
 }
 
-// How go-zookeeper words refusals for which it has no error value.
+// The texts of answers for which go-zookeeper has no error value. The other codes that it
+// does not name are no refusals: some may come although the request was carried out, and
+// some mean "try again".
 const (
 	unimplemented = "unknown error: -6"
 	quotaExceeded = "unknown error: -125"
@@ -153,26 +173,36 @@ func coded(code jute.Code) error {
 	return fmt.Errorf("unknown error: %d", code)
 }
 
-// Refused reports whether err, from a request of a [Session] or a [Client], means
-// that the request was certainly not carried out because the ensemble or the client
-// refused it, so that repeating it as it is makes no sense. Any other error leaves
-// the outcome open: the request may have been carried out, and its reply lost.
-func Refused(err error) bool {
+// Refused reports whether err, from a request of s or of its client, means that the
+// ensemble or the client refused the request: it was not carried out, and to repeat it as
+// it is makes no sense.
+//
+// Any other error says only why there is no answer. Of a request that is made once,
+// which is [Session.Txn] or a write of a [Client], it is [ErrUnknown] if the request
+// may have been carried out; otherwise the request was not sent. What a Session repeats
+// until there is an answer, such as [Session.Set], may have been carried out.
+func (*Session) Refused(err error) bool { return refused(err) }
+
+// refused is Refused.
+func refused(err error) bool {
 	switch {
+	// An error can be several things at once: what a server said of the client, say,
+	// stands beside the end of a ctx. So what leaves the outcome open is asked first.
 	case err == nil, errors.Is(err, ErrUnknown), errors.As(err, new(ctxError)), errors.As(err, new(turnedAway)):
 		return false
 	case errors.As(err, new(*refusal)):
 		return true
 	}
-	return named(err) || err.Error() == unimplemented || err.Error() == quotaExceeded
+	return isAnswer(err) || err.Error() == unimplemented || err.Error() == quotaExceeded
 }
 
-// ctxErr returns the cause of ctx's end, wrapped where necessary so that Refused does
-// not mistake it for an answer of the ensemble: errors.Is and errors.As find the cause
-// and what it wraps, but no refusal.
-func ctxErr(ctx context.Context) error {
+// ctxCause returns the cause of ctx's end, wrapped where necessary so that refused does
+// not mistake it for an answer of the ensemble: a program may cancel a ctx with the error
+// of another request. errors.Is and errors.As find the cause and what it wraps, but no
+// refusal.
+func ctxCause(ctx context.Context) error {
 	cause := context.Cause(ctx)
-	if Refused(cause) {
+	if refused(cause) {
 		return ctxError{cause}
 	}
 	return cause
@@ -181,18 +211,20 @@ func ctxErr(ctx context.Context) error {
 // A ctxError is the cause of a ctx's end that must not be mistaken for an answer.
 type ctxError struct{ cause error }
 
+// Error returns the text of the cause.
 func (e ctxError) Error() string { return e.cause.Error() }
 
-// Is is what errors.Is asks.
+// Is is for errors.Is, which cannot reach the cause otherwise. It finds all that is in the
+// cause except refusals.
 func (e ctxError) Is(target error) bool {
 	_, ours := target.(*refusal)
 	return !ours && !slices.Contains(answers, target) && errors.Is(e.cause, target)
 }
 
-// As is what errors.As asks.
+// As is for errors.As, which cannot reach the cause otherwise.
 func (e ctxError) As(target any) bool { return errors.As(e.cause, target) }
 
-// named reports whether err is one of answers.
-func named(err error) bool {
+// isAnswer reports whether err is one of answers.
+func isAnswer(err error) bool {
 	return slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
 }

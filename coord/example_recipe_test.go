@@ -39,7 +39,7 @@ func (x Slots) Acquire(ctx context.Context) *coord.Hold {
 			err = x.hold(ctx, s, k, node)
 		}
 		k.End(err) // tells the owner before the next one can hold
-		if err := s.Delete(background, node, -1); coord.Refused(err) && !errors.Is(err, coord.ErrNoNode) {
+		if err := s.Delete(background, node, -1); s.Refused(err) && !errors.Is(err, coord.ErrNoNode) {
 			k.NotRemoved(err)
 		}
 		return err

@@ -10,11 +10,11 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// once makes a request that must not be made twice. An error is Refused, or
-// ErrUnknown, or else the request has not been sent and never will be.
+// once makes a request that must not be made twice. The error is Refused, or is
+// ErrUnknown, or otherwise means that the request was not sent and never will be.
 func (s *Session) once(ctx context.Context, p purpose, frame []byte) answer {
 	a := s.ask(ctx, p, frame)
-	if a.err == nil || Refused(a.err) || !a.sent {
+	if a.err == nil || refused(a.err) || !a.sent {
 		return a
 	}
 	if over := s.Err(); over != nil && ctx.Err() == nil {
@@ -24,8 +24,9 @@ func (s *Session) once(ctx context.Context, p purpose, frame []byte) answer {
 	return a
 }
 
-// untilAnswered makes a request until it is answered, with success or a refusal. Nothing
-// that is answered after the end of s is relied on.
+// untilAnswered makes a request until it is answered, with success or a refusal. An
+// answer that comes when s is over counts as none: what it says of the znodes of s may not
+// be true any more.
 func (s *Session) untilAnswered(ctx context.Context, p purpose, frame []byte) (a answer) {
 	a.err = s.Retry(ctx, func() error {
 		a = s.ask(ctx, p, frame)
@@ -49,39 +50,39 @@ func parse[T any](a answer, read func(*jute.Decoder) T) (v T, err error) {
 	return v, nil
 }
 
-// Retry calls f until it returns nil or an error that is [Refused], with pauses in
-// between that grow from 5 ms to 1 s. It ends with ctx's cause when ctx ends, and
-// with s's Err when s is over. What f asks for must do no harm when it is carried
-// out more than once.
+// Retry calls f until f returns nil or an error that is [Session.Refused], with pauses
+// in between that grow from 5 ms to 1 s. It ends with ctx's cause when ctx ends, and
+// with s's Err when s is over, but not while f runs. The requests of f must do no harm
+// when they are carried out more than once.
 func (s *Session) Retry(ctx context.Context, f func() error) error {
 	pause := backoff.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
 	for {
 		err := f()
-		if err == nil || Refused(err) || errors.Is(err, errExited) {
+		if err == nil || refused(err) || errors.Is(err, errExited) {
 			return err
 		}
 		pause.Wait(ctx.Done(), s.Done())
 		switch {
 		case ctx.Err() != nil:
-			return s.c.givenUp(ctx)
+			return s.c.ctxErr(ctx)
 		case s.Err() != nil:
 			return s.Err()
 		}
 	}
 }
 
-// Multi makes a transaction of ops, once: all of them are carried out, in order, or
-// none. The results are one for each op.
+// Txn makes a transaction of ops, once: all of them are carried out, in order, or
+// none. There is one result for each op.
 //
-// If the error is [Refused], nothing was carried out. If one of the ops is to blame,
-// its result has the error as well; if there is none, it is the transaction as a
-// whole, such as one that is too large. If the error is [ErrUnknown], the
-// transaction was sent and no answer came before ctx or s ended or the connection
-// was lost, and may have been carried out. Any other error, ctx's cause or s's Err,
-// means that it was not sent and never will be.
+// If the error is [Session.Refused], nothing was carried out. If that is because of one
+// of the ops, its result has the error as well; otherwise it is because of the
+// transaction as a whole, which may be too large, for instance. If the error is
+// [ErrUnknown], the transaction was sent and may have been carried out, but no answer
+// came before ctx or s ended or the connection was lost. Any other error, ctx's cause
+// or s's Err, means that it was not sent and never will be.
 //
 // An answer is returned even if ctx or s has ended meanwhile.
-func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
+func (s *Session) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	results := make([]OpResult, len(ops))
 	requests := make([]any, len(ops))
 	for i, op := range ops {
@@ -98,7 +99,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	if len(ops) > 0 {
 		first = ops[0].below(s.c)
 	}
-	a := s.once(ctx, purpose{"multi", first}, multiFrame(requests...))
+	a := s.once(ctx, purpose{"txn", first}, multiFrame(requests...))
 	return results, a.transaction(s.c, ops, results)
 }
 

@@ -65,12 +65,12 @@ func TestFunctionThatDoesNotReturn(t *testing.T) {
 func TestHooksThatDoNotReturn(t *testing.T) {
 	bubble(t, func(w *world) {
 		l := w.line()
-		var dialled bool
+		var dialed bool
 		var traced []string
 		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{
 			Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if !dialled {
-					dialled = true
+				if !dialed {
+					dialed = true
 					runtime.Goexit()
 				}
 				return l.Dial(ctx, network, addr)
@@ -78,7 +78,7 @@ func TestHooksThatDoNotReturn(t *testing.T) {
 			Trace: &coord.Trace{
 				DialFailed: func(context.Context, coord.SessionInfo) { traced = append(traced, "failed"); runtime.Goexit() },
 				Connected:  func(context.Context, coord.SessionInfo) { traced = append(traced, "connected"); runtime.Goexit() },
-				Done:       func(context.Context, coord.HoldInfo) { traced = append(traced, "done"); runtime.Goexit() },
+				HoldDone:   func(context.Context, coord.HoldInfo) { traced = append(traced, "done"); runtime.Goexit() },
 			},
 		})
 		must(t, err)

@@ -54,7 +54,7 @@ func (g *gate) cancel(q *call) {
 	g.waiting = slices.Delete(g.waiting, i, i+1)
 }
 
-// exit says that a request that was admitted is over.
+// exit notes that a request that was admitted is over.
 func (g *gate) exit() {
 	if g.inside--; g.shut && g.inside == 0 {
 		close(g.drained)

@@ -18,8 +18,8 @@ import (
 // gives it, and is found in it. Of what the ensemble does answer, it is said.
 func TestGivenUpIsNotRefused(t *testing.T) {
 	calls := map[string]func(context.Context, *coord.Client) error{
-		"Session.Multi": func(ctx context.Context, c *coord.Client) error {
-			_, err := c.Kit().Session().Multi(ctx, coord.OpCheck("/none", -1))
+		"Session.Txn": func(ctx context.Context, c *coord.Client) error {
+			_, err := c.Kit().Session().Txn(ctx, coord.OpCheck("/none", -1))
 			return err
 		},
 		"Session.Delete": func(ctx context.Context, c *coord.Client) error {
@@ -57,7 +57,7 @@ func TestGivenUpIsNotRefused(t *testing.T) {
 					bubble(t, func(w *world) {
 						l := w.line()
 						c := w.client(l, coord.Options{})
-						if err := call(bg, c); !coord.Refused(err) || !errors.Is(err, zk.ErrNoNode) {
+						if err := call(bg, c); !refused(err) || !errors.Is(err, zk.ErrNoNode) {
 							t.Fatalf("the ensemble's answer: %v", err)
 						}
 						cause := &coord.Error{Op: "read", Path: "/other", Err: fmt.Errorf("sibling: %w", answer)}
@@ -69,7 +69,7 @@ func TestGivenUpIsNotRefused(t *testing.T) {
 							time.AfterFunc(time.Second, func() { cancel(cause) })
 						}
 						err := call(ctx, c)
-						if coord.Refused(err) || coord.Refused(&coord.Error{Op: "do", Path: "/", Err: err}) {
+						if refused(err) || refused(&coord.Error{Op: "do", Path: "/", Err: err}) {
 							t.Errorf("taken for a refusal: %v", err)
 						}
 						if !errors.Is(err, cause) {

@@ -8,7 +8,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// A connection begins so:
+// A connection begins like this:
 //
 //   - The library writes a connect request, which the tap corrects.
 //   - The server answers that it has opened or resumed the session, or that the session
@@ -17,30 +17,31 @@ import (
 //   - The server answers these. With the last answer it serves the session, and the client
 //     is Connected. Until then the program's requests wait at the gate.
 //
-// All that has to be done by a deadline, which is that of the net.Conn. Behind it there
-// are no deadlines, and keepLease looks after the connection.
+// All this must be done by a deadline, which is set on the net.Conn. After that there are
+// no deadlines: keepLease sees to it that the server answers.
 
-// connectRequest returns frame, which begins the handshake, with the newest zxid that
-// has been seen and the timeout to ask for. The library knows neither: its own record of
-// the one is not kept, and of the other it is told half.
+// connectRequest returns frame, which begins the handshake, with the newest zxid that was
+// seen and the timeout to ask for. The library knows neither: it is never told a zxid, and
+// only half of the timeout. A server that is behind that zxid hangs up, so that the client
+// does not read what is older than what it has seen.
 func (t *tappedConn) connectRequest(frame []byte) []byte {
 	t.asked = now()
 	r := jute.NewDecoder(frame[4:]).ConnectRequest()
-	r.Zxid, r.Timeout = t.seen, t.s.wish()
+	r.Zxid, r.Timeout = t.seen, t.s.timeoutToAsk()
 	e := jute.NewFrame()
 	e.ConnectRequest(r)
 	return e.Frame()
 }
 
-// wish returns the timeout to ask for: the one with which the session was opened. A
-// server that grants less at the moment may be followed by one that grants it again.
-func (s *Session) wish() time.Duration {
+// timeoutToAsk returns the timeout to ask for: the one with which the session was opened.
+// A server that grants less at the moment may be followed by one that grants it again.
+func (s *Session) timeoutToAsk() time.Duration {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	return time.Duration(cmp.Or(s.lease.opened, s.lease.timeout))
 }
 
-// connectResponse takes the answer to the handshake, and returns it as the library is
+// connectResponse handles the answer to the handshake, and returns it as the library is
 // to see it.
 func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	d := jute.NewDecoder(frame[4:])
@@ -51,10 +52,10 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	if r.Session != 0 && r.Timeout < 4*time.Millisecond {
 		return nil, fmt.Errorf("%w: session timeout of %v", errMangled, r.Timeout)
 	}
-	if err := t.s.granted(r.Session, sessionTimeout(r.Timeout), t.asked); err != nil {
+	if err := t.s.granted(SessionID(r.Session), sessionTimeout(r.Timeout), t.asked); err != nil {
 		return nil, err
 	}
-	if r.Session != 0 {
+	if r.Session != 0 { // zero is the answer that the session is over
 		t.authenticate()
 		t.rearm()
 		r.Timeout = t.s.Timeout() / 2
@@ -66,13 +67,13 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	return e.Frame(), nil
 }
 
-// granted notes that a server has opened or resumed the session id; if id is zero, that
-// there is none to resume. The error is that s is over.
-func (s *Session) granted(id int64, timeout sessionTimeout, asked moment) error {
+// granted notes that a server has opened or resumed the session with this id, or, if id is
+// zero, that it knows of none to resume. If s is over, granted returns why.
+func (s *Session) granted(id SessionID, timeout sessionTimeout, asked moment) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	switch {
-	case s.id != 0 && id != s.id: // some servers open another one in place of a word of refusal
+	case s.id != 0 && id != s.id: // some servers open another one instead of refusing
 		s.c.become(s, Expired, errEnsemble)
 	case id != 0:
 		s.id = id
@@ -82,27 +83,27 @@ func (s *Session) granted(id int64, timeout sessionTimeout, asked moment) error 
 	return s.Err()
 }
 
-// authenticate presents the client's credentials and asks for a sign of life. Servers
-// grant a session to anybody, and say only when something is asked in it that they do
-// not serve a client which has not authenticated itself. A heartbeat needs no
-// permission, and its answer, unlike those to credentials, says that all is well. The
-// answers are read by next.
+// authenticate presents the client's credentials, and then sends a heartbeat. Servers
+// grant a session to every client. That they do not serve a client without a certain
+// credential, they say only when it asks for something in the session. A heartbeat needs
+// no permission, and its answer, unlike the answers to credentials, shows that the client
+// is served. The answers are read by next.
 func (t *tappedConn) authenticate() {
 	for _, a := range t.s.c.opts.Auth {
 		e := jute.NewRequest(jute.XidAuth, jute.OpAuth)
 		e.Auth(jute.Auth{Scheme: a.Scheme, Credential: append([]byte{}, a.Credential...)}) // empty, but never null
 		t.logins = append(t.logins, a.Scheme)
 		if _, err := t.Conn.Write(e.Frame()); err != nil {
-			return // what the server said before it hung up, if it has, is in what it sent
+			return // next finds out why: the server may have said so before it hung up
 		}
 	}
 	_, _ = t.Conn.Write(t.request(pingFrame())) // as above
 }
 
-// served notes that the server has answered something. The answer to the heartbeat
-// behind the credentials makes the session fit for use. A server is trusted, so that
-// after its end another can be dialled without a pause, only when it has served the
-// session for a while: one that hangs up again and again must not be stormed.
+// served notes that the server has answered something. With the answer to the heartbeat
+// behind the credentials it serves the session. It is trusted once it has served the
+// session for a while: only then, when the connection ends, is the next server dialed
+// without a pause. Servers that hang up again and again must not be stormed.
 func (t *tappedConn) served(h jute.ReplyHeader) {
 	if t.stage == trusted {
 		return // there is no more to learn, and this is done for every answer

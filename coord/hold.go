@@ -8,24 +8,25 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A Token orders the holders of one path: of two, the later has the greater. A
-// store that remembers the greatest token it has seen and refuses lesser ones is
-// safe from a holder that does not know that it has lost.
+// A Token orders the holders of one path: of two, the later has the greater token. A
+// store that remembers the greatest token it has seen, and rejects lesser ones, is safe
+// from a holder that does not know yet that it has lost.
 //
-// It is the id of the transaction that created the holder's znode, so tokens
-// stay in order even if the directory is deleted and made anew. The zero Token is
-// never given out. Fencing tokens are described in Martin Kleppmann's "How to do
-// distributed locking".
+// It is the id of the transaction that created the holder's znode, so tokens stay in
+// order even if the directory is deleted and created again. No holder has the zero
+// Token. Fencing tokens are described in Martin Kleppmann's "How to do distributed
+// locking".
 type Token int64
 
-// A Hold is something held in the ensemble, such as a lock or a membership, from
-// the moment it is asked for until the last trace of it is gone.
+// A Hold is something held in the ensemble, such as a lock or a membership. It exists
+// from the moment it is asked for, before it is held, until its znode is gone.
 //
-// Its channels carry nothing: each is closed at most once and stays closed. Its
-// methods are safe for concurrent use and may be called at any time. A Hold is
-// used once; when it is over, ask for another.
+// Its channels carry no values: each is closed at most once. Its methods are safe for
+// concurrent use and may be called at any time. A Hold is used once: when it is over,
+// acquire again, which returns another.
 type Hold struct {
 	c        *Client
+	id       uint64
 	op, path string
 	ctx      context.Context // of the operation, for its values
 	counted  bool            // the client has it among its holds
@@ -35,60 +36,67 @@ type Hold struct {
 	release  chan struct{}     // closed by Release
 	work     context.Context   // ends, with Err as cause, when err is set
 	stop     func(cause error) // ends work
-	mu       sync.Mutex
-	session  *Session // in which it is held; nil until acquired
-	node     string   // the full path of the znode that its Guard checks; "" if there is none
-	token    Token
-	err      error    // the one cause; set once
-	leftover error    // why the znode could not be removed
-	asked    bool     // release is closed
-	info     HoldInfo // as reported; guarded by mu once others know h
+
+	// Guarded by mu. Once err is set, session and token stay as they are: a Hold that has
+	// ended is not acquired any more.
+	mu         sync.Mutex
+	session    *Session // in which it is held; nil until acquired
+	node       string   // the full path of the znode that its Guard checks; "" if there is none
+	token      Token
+	err        error    // the one cause; set once
+	notRemoved error    // why the znode could not be removed
+	released   bool     // release is closed
+	info       HoldInfo // as reported; guarded by mu once others know h
 }
+
+// ID returns a number that tells the holds of a program apart, also in a [HoldInfo] and in
+// the log.
+func (h *Hold) ID() uint64 { return h.id }
 
 // Acquired returns a channel that is closed when h is held.
 func (h *Hold) Acquired() <-chan struct{} { return h.acquired }
 
-// Lost returns a channel that is closed when h was held and can no longer be
-// relied on, though it was not released: stop now.
+// Lost returns a channel that is closed when h was held, was not released, and can no
+// longer be relied on. Stop the work then.
 //
-// If the link to the ensemble breaks, or the ensemble falls apart, it is closed
-// before the ensemble can let another have what h held. That cannot be promised to
-// a program that does not run, because it is stopped or its machine sleeps, nor if
-// somebody deletes the znode, closes the session by hand, or lowers the ensemble's
-// session timeouts; see [Options]. Then the next holder may be first to hear. What
-// a holder then still writes is what [Hold.Token] and [Hold.Guard] are for.
+// If the connection breaks, or the ensemble falls apart, Lost is closed before the
+// ensemble can give what h held to anybody else. Three cases are out of reach: a process
+// that is not running, because it is stopped or its machine sleeps; somebody who deletes
+// the znode or closes the session by hand; and an ensemble whose session timeouts are
+// lowered, see [Options]. Then the next holder may be the first to know. Use
+// [Hold.Token] or [Hold.Guard] to reject what the former one still writes.
 //
-// A machine that has slept is noticed by the clocks: on Linux by the one that
-// counts sleep, elsewhere by the wall clock, so that there a clock that is set
-// forward ends what is held.
+// That the machine has slept is noticed by the clock: on Linux by one that counts sleep,
+// elsewhere by the wall clock. So elsewhere setting the clock forward ends what is held.
 //
-// A Hold that is released first is never lost. After a loss Done soon closes as
-// well: a select over both should look at Done only until h is acquired.
+// A Hold that is released first is never lost. Done closes soon after Lost: once h is
+// acquired, select on Lost and not on Done.
 func (h *Hold) Lost() <-chan struct{} { return h.lost }
 
-// Done returns a channel that is closed when h is over: nothing more will happen
-// on its account, and its znode is gone, or goes with the session, which is over
-// as far as the client is concerned.
+// Done returns a channel that is closed when h is over: the client does nothing more
+// about it, and its znode is gone, or goes when the ensemble ends the session.
 func (h *Hold) Done() <-chan struct{} { return h.done }
 
-// Err returns nil while h is sought or held, and then the one cause why it no
-// longer is: an [*Error] around [ErrReleased], [ErrExpired], [ErrDeleted],
-// [ErrRevoked], [ErrLocked], [ErrExhausted], [ErrClosed], the cause of the ctx
-// that ended while h was sought, or the ensemble's refusal. Its Op is "lost" if h
-// was held and is lost, "release" if it was released, and otherwise what was asked
-// for, such as "acquire". Servers that turn the
-// client away do not end h, for another may serve it, or the same one later; but
-// if h ends meanwhile without having been held, Err says what they say.
+// Err returns nil while h is being acquired or is held, and from then on the [*Error] that
+// says why it no longer is. Its Op is "release" if h was released, "lost" if it was held
+// and is lost, and otherwise what was asked for, such as "acquire". Its cause is
+// [ErrReleased], [ErrExpired], [ErrDeleted], [ErrRevoked], [ErrLocked], [ErrExhausted],
+// [ErrClosed], the cause of the ctx that ended before h was acquired, or the ensemble's
+// refusal.
 //
-// Err itself looks at the clock. After its program has been stopped for a while
-// it knows of the loss no later than this call.
+// Servers that refuse the client do not end h, since another may serve it, or the same
+// one later. But if h ends meanwhile without having been held, Err has what they said.
+//
+// Err itself looks at the clock. So after the program has been stopped for a while, a
+// loss is noticed by this call at the latest.
 func (h *Hold) Err() error {
 	h.mu.Lock()
 	s, err := h.session, h.err
 	h.mu.Unlock()
 	if err == nil && s != nil {
+		// Not under h.mu, which the end of a session takes for each of its holds.
 		if over := s.check(); over != nil {
-			err = h.settle(over)
+			err = h.end(over)
 		}
 	}
 	return err
@@ -103,9 +111,9 @@ func (h *Hold) Wait() error {
 	return h.Err()
 }
 
-// Until returns the moment up to which h is good even if nothing more is heard
-// from the ensemble; it moves on with every transaction of the session that is
-// answered, the program's or the client's own. It is zero until h is acquired.
+// Until returns the time until which h can be relied on even if nothing more is heard
+// from the ensemble. Every transaction of the session that is answered, the program's or
+// the client's own, extends it. It is zero until h is acquired.
 func (h *Hold) Until() time.Time {
 	h.mu.Lock()
 	s := h.session
@@ -116,13 +124,13 @@ func (h *Hold) Until() time.Time {
 	return s.until()
 }
 
-// Context returns a copy of parent that is also canceled, with Err as the cause,
-// when h is lost or released, or is over without having been held. It lives as
-// long as parent and h do: call it once for each piece of work.
+// Context returns a copy of parent that is also canceled when h is lost or released, or
+// ends without having been held; the cause is then Err. The copy is freed when parent or
+// h ends: call Context once for each piece of work.
 func (h *Hold) Context(parent context.Context) context.Context {
 	outer, _ := parent.Value(contextKey{h.c, h.path}).(*enclosing)
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, contextKey{h.c, h.path}, &enclosing{h, outer}))
-	if h.work.Err() != nil {
+	if h.work.Err() != nil { // AfterFunc would cancel it only later, on a goroutine
 		cancel(context.Cause(h.work))
 		return ctx
 	}
@@ -131,14 +139,15 @@ func (h *Hold) Context(parent context.Context) context.Context {
 	return ctx
 }
 
-// A contextKey is the key by which a context of a Hold tells what it is for.
+// A contextKey is the key under which a context of a Hold has what it comes from. It is
+// made of what identifies a lock, so that two objects for one lock know of each other.
 type contextKey struct {
 	c    *Client
 	path string
 }
 
-// enclosing are the Holds on one path from whose Context a context comes, the
-// innermost first.
+// enclosing are the Holds on one path that a context comes from, the innermost first.
+// The innermost may be over, and one around it not: see [Kit.Nested].
 type enclosing struct {
 	h     *Hold
 	outer *enclosing
@@ -151,13 +160,13 @@ func (h *Hold) Token() Token {
 	return h.token
 }
 
-// Guard returns a condition for [Client.Txn]: the other ops are carried out only
-// while a znode exists that was made for h and has a name that was never another's,
-// that is, while nobody else can hold what h holds. Otherwise the transaction is
-// refused with [ErrNotHeld]. Until h is acquired the guard lets nothing pass.
+// Guard returns a condition for [Client.Txn]: the other ops are carried out only if the
+// znode that was created for h, under a name of its own, still exists. While it does,
+// nobody else can hold what h holds. Otherwise the transaction is refused, with
+// [ErrNotHeld]. Until h is acquired, the Guard lets nothing pass.
 //
-// Where it matters that the write is not late, this is all that is needed: it holds
-// even if the program stood still between the two.
+// The ensemble checks this when it carries the transaction out. So the write is safe
+// even if the program stood still after it had looked at h.
 func (h *Hold) Guard() Op {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,21 +177,21 @@ func (h *Hold) Guard() Op {
 	return Op{verb: toCheck, path: node, full: true, hold: h.path, version: -1}
 }
 
-// Release gives h up, held or not, and waits until its znode is gone. If ctx
-// ends first, Release returns ctx's cause, and h is given up all the same, as
-// soon as the ensemble can be reached. It returns the ensemble's refusal if the
-// znode may not be removed and so stays until the session ends, and otherwise
-// nil, also when h was over already. It may be called at any time, and again.
+// Release gives h up, held or not, and waits until its znode is gone. If ctx ends first,
+// Release returns ctx's cause; the release goes on in the background. If the ensemble
+// refuses to remove the znode, which then stays until the session ends, Release returns
+// the refusal. Otherwise it returns nil, even if h was over already. It may be called at
+// any time, and more than once.
 func (h *Hold) Release(ctx context.Context) error {
-	h.settle(ErrReleased) // before anything else can become the cause
+	h.end(ErrReleased) // first of all, so that nothing else becomes the cause meanwhile
 	h.mu.Lock()
-	if !h.asked {
-		h.asked = true
+	if !h.released {
+		h.released = true
 		close(h.release)
 	}
 	h.mu.Unlock()
 	select {
-	case <-h.done:
+	case <-h.done: // goes before the end of ctx
 	default:
 		select {
 		case <-h.done:
@@ -192,24 +201,27 @@ func (h *Hold) Release(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.leftover != nil {
-		return &Error{"release", h.path, h.leftover}
+	if h.notRemoved != nil {
+		return &Error{"release", h.path, h.notRemoved}
 	}
 	return nil
 }
 
-// settle sets the one cause, if there is none yet, and returns it. Whatever was
-// held, and ends other than by its owner's wish, is lost.
-func (h *Hold) settle(cause error) error {
+// end sets the one cause, if there is none yet, and returns it. If h was held, and the
+// cause is not its release, h is lost by this.
+func (h *Hold) end(cause error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.end(cause)
+	return h.endLocked(cause)
 }
 
-// end is settle for those who have h.mu.
-func (h *Hold) end(cause error) error {
+// endLocked does the work of end. It is called with h.mu held.
+func (h *Hold) endLocked(cause error) error {
 	if h.err != nil {
 		return h.err
+	}
+	if cause == nil {
+		cause = errNoCause
 	}
 	op := h.op
 	switch {
@@ -219,7 +231,7 @@ func (h *Hold) end(cause error) error {
 		op = "lost"
 	}
 	if h.session == nil {
-		cause = h.c.because(cause)
+		cause = h.c.withRefusals(cause)
 	}
 	h.err = &Error{op, h.path, cause}
 	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows

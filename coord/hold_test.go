@@ -41,7 +41,7 @@ func take(c *coord.Client, path string, gone <-chan struct{}) *coord.Hold {
 			return coord.ErrDeleted
 		case <-k.Released():
 		}
-		if err := s.Delete(bg, path, -1); coord.Refused(err) {
+		if err := s.Delete(bg, path, -1); refused(err) {
 			k.NotRemoved(err)
 		}
 		return coord.ErrReleased

@@ -1,23 +1,34 @@
 package coord
 
-import "context"
+import (
+	"context"
+	"errors"
 
-// A Keeper is the side of a [Hold] that moves it, for those who write recipes.
-// One goroutine owns it.
+	"github.com/zkcoord/zkcoord/internal/zkpath"
+)
+
+// errAcquired is the answer to a second Acquired.
+var errAcquired = errors.New("coord: Keeper.Acquired called twice for one Hold")
+
+// A Keeper is the side of a [Hold] that its recipe has: with it, the recipe says when the
+// Hold is acquired and when it ends. One goroutine owns it.
 type Keeper struct{ h *Hold }
 
-// NewHold returns a Hold on path and has run move it, on a goroutine that
-// [Client.Close] waits for. The op names what is done, for errors. When run
-// returns, what it returns ends the Hold, and is its cause unless there has been
-// one: see [Keeper.End]. So does a run that ends its goroutine instead.
+// NewHold returns a Hold on path, and calls run to acquire and keep it, on a goroutine
+// that [Client.Close] waits for. The op is the verb for errors, such as "acquire". When
+// run returns, the Hold is over. The error that it returns is the cause, unless there
+// has been one: see [Keeper.End]. A run that ends its goroutine ends the Hold, too.
 //
-// The ctx is that of the operation. Its values go to the functions of a [Trace] and
-// to log handlers; its end is for run to heed, with [Keeper.GiveUp].
+// The ctx is that of the operation. Its values go to the functions of a [Trace] and to
+// log handlers. Its end does nothing by itself: run must see to it, with
+// [Keeper.GiveUp].
 //
-// If the client is closed, the Hold is over at once, with [ErrClosed].
+// If the client is closed, or path is invalid, run is not called, and the Hold is over at
+// once, with [ErrClosed] or [ErrInvalidPath].
 func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) error) *Hold {
 	h := &Hold{
 		c:        k.c,
+		id:       holds.Add(1),
 		op:       op,
 		path:     path,
 		ctx:      ctx,
@@ -30,17 +41,22 @@ func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) er
 	ok := k.c.goHold(h, func() {
 		cause := errExited
 		defer func() { h.finish(cause) }() // run may not return
-		cause = run(&Keeper{h})
+		if cause = zkpath.Check(path); cause == nil {
+			cause = errExited
+			cause = run(&Keeper{h})
+		}
 	})
 	if !ok {
-		h.settle(ErrClosed)
+		h.end(ErrClosed)
 		close(h.done)
 	}
 	return h
 }
 
+// finish ends h, for cause unless there has been one, and closes Done last: then nothing
+// of h is left in the client, and all about it has been reported.
 func (h *Hold) finish(cause error) {
-	h.settle(cause)
+	h.end(cause)
 	h.mu.Lock()
 	s := h.session
 	h.mu.Unlock()
@@ -61,8 +77,8 @@ func (k *Keeper) Context() context.Context { return k.h.work }
 // Released returns a channel that is closed when the owner asks for release.
 func (k *Keeper) Released() <-chan struct{} { return k.h.release }
 
-// Await waits for a session that is connected, like [Kit.Await], for as long as the
-// Hold is sought: until ctx, which bounds the seeking, ends, or the Hold does.
+// Await waits for a session that is connected, as [Kit.Await] does, until ctx ends, which
+// bounds the wait for the Hold, or the Hold does.
 func (k *Keeper) Await(ctx context.Context) (*Session, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -73,13 +89,18 @@ func (k *Keeper) Await(ctx context.Context) (*Session, error) {
 	return k.h.c.kit.Await(ctx)
 }
 
-// Acquired says that the Hold is held in session s, where its Guard is to check the
-// znode at the path node. That must be of this session, be gone before anybody else
-// can hold the same, and have a name that is used once: a name alone does not tell
-// whose the znode is. If node is empty the Guard lets nothing pass. Acquired returns
-// an error, and the Hold is not held, if s is over or the cause of the Hold's end is
-// settled; or if too much time has gone by since the last transaction that was
-// carried out in s. A recipe that has made none just now uses [Session.Renew] before.
+// Acquired makes the Hold held, in session s. From now on its Guard checks the znode at
+// the path node. That znode must belong to s, and be gone before anybody else can hold
+// the same thing. Its name must be used only once, because the check is of a name and
+// does not say whose the znode is. If node is empty, the Guard lets nothing pass.
+//
+// Acquired returns an error, and the Hold is not held, if s is over, if the Hold has
+// ended, or if the last transaction that was carried out in s is too long ago. A recipe
+// that has made none just now calls [Session.Renew] first. A second call returns an
+// error, too, and changes nothing.
+//
+// A Hold has one znode that its Guard checks: a Guard is one op of a transaction. What is
+// held by several znodes is several Holds, with a Guard of each in the transaction.
 func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	if err := s.check(); err != nil {
 		return err
@@ -90,40 +111,40 @@ func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	return s.grant(k.h, node, token)
 }
 
-// Renamed says that from now on the Guard of the Hold, which is held, checks the
-// znode at the path node in place of the earlier one.
+// Renamed makes the Guard of the Hold, which is held, check the znode at the path node
+// from now on, in place of the earlier one.
 func (k *Keeper) Renamed(node string) {
 	k.h.mu.Lock()
 	defer k.h.mu.Unlock()
 	k.h.node = k.h.c.FullPath(node)
 }
 
-// End says that the Hold ends because of cause, though traces of it may remain for a
-// while. If it was held and is not released, that is its loss. Only the first cause
+// End says that the Hold has ended, because of cause, though its znodes may still be
+// there. If it was held and is not released, it is lost by this. Only the first cause
 // counts.
-func (k *Keeper) End(cause error) { k.h.settle(cause) }
+func (k *Keeper) End(cause error) { k.h.end(cause) }
 
-// NotRemoved says that the Hold's znode could not be removed, because of err, and
-// stays until the session ends.
+// NotRemoved says that the Hold's znode could not be removed, because of err, and stays
+// until the session ends. [Hold.Release] then returns err.
 func (k *Keeper) NotRemoved(err error) {
 	h := k.h
 	h.c.report.notRemoved(h, err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.leftover = err
+	h.notRemoved = err
 }
 
-// GiveUp says that the Hold is sought no more because of cause, which is the end
-// of the ctx that governs the seeking, and reports whether it is over. If it is
-// not, it has been acquired, and that ctx matters no more: a recipe must end a
-// Hold for its ctx's sake in no other way.
+// GiveUp ends the Hold because its ctx has ended, with that ctx's cause, unless the Hold
+// is held, and reports whether it has ended. If not, the ctx no longer matters. A recipe
+// must not end a Hold for the end of its ctx in any other way: a Hold that has been
+// acquired would be lost by that.
 func (k *Keeper) GiveUp(cause error) bool {
 	k.h.mu.Lock()
 	defer k.h.mu.Unlock()
 	if k.h.err == nil && k.h.session != nil {
 		return false
 	}
-	k.h.end(cause)
+	k.h.endLocked(cause)
 	return true
 }
 
@@ -141,7 +162,7 @@ func (c *Client) goHold(h *Hold, f func()) bool {
 	return true
 }
 
-// forget notes that h is over.
+// forget notes that one Hold fewer is not over.
 func (c *Client) forget(*Hold) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,24 +7,28 @@ import (
 	"sync"
 
 	"github.com/zkcoord/zkcoord/event"
-	"github.com/zkcoord/zkcoord/internal/watch"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A Kit is what recipes are made with, beside [Kit.NewHold] and [NewStream]. A program
-// that only uses recipes has no need of it.
+// A Kit has what recipes are made with, together with [NewStream]. A program that only
+// uses recipes does not need it.
 type Kit struct{ c *Client }
 
-// Kit returns what recipes are made with.
-func (c *Client) Kit() *Kit { return &c.kit }
+// Kit returns what recipes are made with. See "Making recipes" in the package comment.
+func (c *Client) Kit() *Kit {
+	if c == nil {
+		panic("coord: the client is nil: a lock, a group or a value must come from its New, with a client")
+	}
+	return &c.kit
+}
 
 // Session returns the present session, which may not be established yet. After
-// [Client.Close] it is the last one, which is over.
+// [Client.Close] that is the last one, which is over.
 func (k *Kit) Session() *Session { return k.c.present() }
 
-// Await waits for a session that is connected and returns it. It ends with an
-// error if ctx ends, which is then ctx's cause, with what the servers say if they
-// turn the client away; or if the client is closed.
+// Await waits until the present session is connected, and returns it. If ctx ends first,
+// the error is ctx's cause, and has what the servers say if they refuse the client. If
+// the client is closed, it is [ErrClosed].
 func (k *Kit) Await(ctx context.Context) (*Session, error) {
 	c := k.c
 	for {
@@ -33,7 +37,7 @@ func (k *Kit) Await(ctx context.Context) (*Session, error) {
 		c.mu.Unlock()
 		switch {
 		case ctx.Err() != nil:
-			return nil, c.givenUp(ctx)
+			return nil, c.ctxErr(ctx)
 		case state == Connected:
 			return s, nil
 		case state == Closed:
@@ -46,15 +50,16 @@ func (k *Kit) Await(ctx context.Context) (*Session, error) {
 	}
 }
 
-// Retry calls f with the present session, and if that expires with the next, until
-// f returns nil or an error that is [Refused]. It ends with ctx's cause when ctx
-// ends, and with [ErrClosed] when the client is closed. What f asks for must not
-// depend on a session, and must do no harm when it is carried out more than once.
+// Retry calls f with the present session, and with the next one when that expires,
+// until f returns nil or an error that is [Session.Refused]. It ends with ctx's cause
+// when ctx ends, and with [ErrClosed] when the client is closed. The requests of f must
+// not depend on a session, and must do no harm when they are carried out more than
+// once.
 func (k *Kit) Retry(ctx context.Context, f func(*Session) error) error {
 	for {
 		s := k.c.present()
 		err := s.Retry(ctx, func() error { return f(s) })
-		if err == nil || !errors.Is(s.Err(), ErrExpired) || Refused(err) || ctx.Err() != nil {
+		if err == nil || !errors.Is(s.Err(), ErrExpired) || refused(err) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -74,24 +79,23 @@ func (k *Kit) Go(f func(ctx context.Context)) bool {
 	return true
 }
 
-// Values returns a map in which all users of a recipe with the same client can share
-// what they must agree on. Keys follow the rule for the keys of a context: their
-// type belongs to the recipe alone.
+// Values returns a map for what all uses of a recipe with the same client share. Its keys
+// follow the rule for the keys of a context: their type belongs to the recipe alone.
 func (k *Kit) Values() *sync.Map { return &k.c.local }
 
 // IsPastSession reports whether id is that of an earlier session of the client. The
-// ensemble may still keep it, with its ephemeral znodes, for a while. Only the last
-// few are remembered.
-func (k *Kit) IsPastSession(id int64) bool {
+// ensemble may keep such a session, with its ephemeral znodes, for a while. Only the last
+// few sessions are remembered.
+func (k *Kit) IsPastSession(id SessionID) bool {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	return slices.Contains(k.c.past, id)
 }
 
-// WatchUntilDeleted follows the data of path until it is deleted: for a znode that
-// is created once and never again, such as one with an id in its name. It leaves no
-// watch behind for a creation that will not come, and so says nothing more after the
-// deletion, unless somebody else begins to follow the znode.
+// WatchUntilDeleted follows the data of the znode at path until it is deleted. It is for
+// a znode that is not created again, such as one with an id in its name. It leaves no
+// watch behind for a creation that will not come. So the stream says nothing more after
+// the deletion, unless somebody else begins to follow the znode.
 func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[event.Snapshot] {
 	if err := zkpath.Check(path); err != nil {
 		return event.Ended[event.Snapshot](&Error{"watch", path, err})
@@ -99,13 +103,9 @@ func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[
 	return k.c.loop.WatchUntilDeleted(ctx, k.c.FullPath(path), path)
 }
 
-// WatchSet returns an empty set of watched znodes, which its receiver must close. It
-// is for the recipes of this module.
-func (k *Kit) WatchSet() *watch.Set { return k.c.loop.NewSet(k.c.FullPath) }
-
-// Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the
-// same client, that is not over. A recipe whose holds exclude each other refuses what
-// is asked for with such a ctx, instead of letting the caller wait for itself.
+// Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the same
+// client, that has not ended. A recipe whose holds exclude each other does not acquire
+// with such a ctx: the caller would wait for itself.
 func (k *Kit) Nested(ctx context.Context, path string) bool {
 	in, _ := ctx.Value(contextKey{k.c, path}).(*enclosing)
 	for in != nil && in.h.Err() != nil {
@@ -114,12 +114,12 @@ func (k *Kit) Nested(ctx context.Context, path string) bool {
 	return in != nil
 }
 
-// ACL returns a copy of [Options].ACL, or of what stands for it.
+// ACL returns a copy of [Options].ACL, or of its default.
 func (k *Kit) ACL() []ACL { return slices.Clone(k.c.opts.ACL) }
 
-// CheckSize reports why a transaction of ops would be refused without being sent: with
-// [ErrTooLarge] if it is more than a server takes. It is for data that are stored only
-// later.
+// CheckSize returns the error with which a transaction of ops would be refused without
+// being sent, or nil. It is [ErrTooLarge] if they are more than a server takes. It is for
+// data that will be stored only later.
 func (k *Kit) CheckSize(ops ...Op) error {
 	requests := make([]any, len(ops))
 	for i, op := range ops {

@@ -44,35 +44,35 @@ func TestNext(t *testing.T) {
 		{"no answer for the lease", func(x state) { x.heard = ago(15360 * time.Millisecond) }, endSilent, 0},
 		{"no answer for nearly the lease", func(x state) { x.heard, x.up = ago(15*s), false }, rest, 360 * time.Millisecond},
 		{"not established", func(x state) { x.heard, x.opened, x.held, x.up = moment{}, 0, false, false }, rest, s},
-		{"a large request on its way, nothing held", func(x state) { x.heard, x.any, x.large, x.held = ago(21*s), true, true, false }, rest, 600 * time.Millisecond},
-		{"a large request that takes too long", func(x state) { x.heard, x.any, x.large, x.held = ago(22*s), true, true, false }, endSilent, 0},
-		{"a large request on its way, and something held", func(x state) { x.heard, x.any, x.large = ago(8*s), true, true }, leaveSilent, s},
+		{"a large request on its way, nothing held", func(x state) { x.heard, x.unanswered, x.large, x.held = ago(21*s), true, true, false }, rest, 600 * time.Millisecond},
+		{"a large request that takes too long", func(x state) { x.heard, x.unanswered, x.large, x.held = ago(22*s), true, true, false }, endSilent, 0},
+		{"a large request on its way, and something held", func(x state) { x.heard, x.unanswered, x.large = ago(8*s), true, true }, leaveSilent, s},
 		{"the lease is over", func(x state) { x.renewed = ago(15360 * time.Millisecond) }, endUnrenewed, 0},
 		{"the lease is over, of nothing", func(x state) { x.renewed, x.held = ago(15360*time.Millisecond), false }, rest, s},
-		{"the lease is nearly over", func(x state) { x.renewed, x.renewal.pending, x.left = ago(15355*time.Millisecond), true, x.renewed }, rest, 5 * time.Millisecond},
-		{"silence, and something owed", func(x state) { x.heard, x.any = ago(8*s), true }, leaveSilent, s},
+		{"the lease is nearly over", func(x state) { x.renewed, x.renewal.pending, x.leftAt = ago(15355*time.Millisecond), true, x.renewed }, rest, 5 * time.Millisecond},
+		{"silence, and something owed", func(x state) { x.heard, x.unanswered = ago(8*s), true }, leaveSilent, s},
 		{"silence, and nothing owed", func(x state) { x.heard = ago(8 * s) }, rest, s},
-		{"silence without a connection", func(x state) { x.heard, x.any, x.up = ago(8*s), true, false }, rest, s},
-		{"an answer overtaken just now", func(x state) { x.any, x.overtaken = true, 10*time.Millisecond }, rest, s},
-		{"an answer overtaken long ago", func(x state) { x.any, x.overtaken = true, 8*s }, leaveSilent, s},
+		{"silence without a connection", func(x state) { x.heard, x.unanswered, x.up = ago(8*s), true, false }, rest, s},
+		{"an answer overtaken just now", func(x state) { x.unanswered, x.overtaken = true, 10*time.Millisecond }, rest, s},
+		{"an answer overtaken long ago", func(x state) { x.unanswered, x.overtaken = true, 8*s }, leaveSilent, s},
 		{"a renewal is due", func(x state) { x.renewed, x.renewal.began = ago(4*s), ago(10*s) }, renew, s},
 		{"a renewal is due, and on its way", func(x state) { x.renewed, x.renewal.pending = ago(4*s), true }, rest, s},
 		{"a renewal is due, and one has just failed", func(x state) { x.renewed = ago(4 * s) }, rest, s},
 		{"a renewal is nearly due", func(x state) { x.renewed, x.renewal.began = ago(3900*time.Millisecond), ago(10*s) }, rest, 100 * time.Millisecond},
 		{"another timeout since the last renewal", func(x state) { x.renewedUnder, x.renewal.began = sessionTimeout(30*s), ago(10*s) }, renew, s},
 		{"another server since the last renewal", func(x state) { x.renewed = ago(4 * s); x.resumed() }, renew, s},
-		{"nothing is renewed", func(x state) { x.renewed, x.stuck, x.renewal.pending, x.any = ago(8*s), 4*s, true, true }, leaveUnrenewed, s},
+		{"nothing is renewed", func(x state) { x.renewed, x.stuck, x.renewal.pending, x.unanswered = ago(8*s), 4*s, true, true }, leaveUnrenewed, s},
 		{"nothing is renewed, and the last took long", func(x state) {
-			x.renewed, x.stuck, x.renewal.pending, x.took, x.any = ago(8*s), 4*s, true, 3*s, true
+			x.renewed, x.stuck, x.renewal.pending, x.took, x.unanswered = ago(8*s), 4*s, true, 3*s, true
 		}, rest, s},
 		{"nothing is renewed by the second server", func(x state) {
-			x.renewed, x.stuck, x.renewal.pending, x.any = ago(12*s), 6*s, true, true
-			x.left = x.renewed
+			x.renewed, x.stuck, x.renewal.pending, x.unanswered = ago(12*s), 6*s, true, true
+			x.leftAt = x.renewed
 		}, rest, s},
-		{"a write of the program takes long, the lease is fresh", func(x state) { x.stuck, x.any = 6*s, true }, rest, s},
-		{"sought", func(x state) { x.held, x.asking.began = false, ago(4*s) }, askLeader, s},
-		{"sought, and asked", func(x state) { x.held, x.asking = false, attempt{true, ago(4 * s)} }, rest, s},
-		{"neither held nor sought", func(x state) { x.held, x.sought, x.asking.began, x.renewed = false, false, ago(1000*s), ago(1000*s) }, rest, s},
+		{"a write of the program takes long, the lease is fresh", func(x state) { x.stuck, x.unanswered = 6*s, true }, rest, s},
+		{"being acquired", func(x state) { x.held, x.asking.began = false, ago(4*s) }, askLeader, s},
+		{"being acquired, and asked", func(x state) { x.held, x.asking = false, attempt{true, ago(4 * s)} }, rest, s},
+		{"neither held nor being acquired", func(x state) { x.held, x.acquiring, x.asking.began, x.renewed = false, false, ago(1000*s), ago(1000*s) }, rest, s},
 	} {
 		// All is well, and something is held.
 		l := lease{
@@ -80,7 +80,7 @@ func TestNext(t *testing.T) {
 			renewed: ago(s), renewedUnder: sessionTimeout(24 * s),
 			renewal: attempt{began: ago(s)}, asking: attempt{began: ago(s)},
 		}
-		sit := situation{held: true, sought: true, up: true}
+		sit := situation{held: true, acquiring: true, up: true}
 		x.change(state{&l, &sit})
 		do, wait := l.next(now, sit)
 		if do != x.want || wait > x.wait || do == rest && wait <= 0 {
@@ -147,19 +147,19 @@ func TestBacklog(t *testing.T) {
 	write(2, true)
 	write(3, false)
 	now = now.add(time.Minute)
-	want("all owed", time.Second, backlog{any: true, stuck: time.Second})
-	want("all owed, and silence", time.Hour, backlog{any: true, stuck: time.Minute})
+	want("all owed", time.Second, backlog{unanswered: true, stuck: time.Second})
+	want("all owed, and silence", time.Hour, backlog{unanswered: true, stuck: time.Minute})
 	p.answered(now, 1)
-	want("the first answered", time.Second, backlog{any: true, stuck: time.Second})
+	want("the first answered", time.Second, backlog{unanswered: true, stuck: time.Second})
 	p.answered(now, 3) // out of turn
-	want("overtaken just now", time.Second, backlog{any: true, stuck: time.Minute})
+	want("overtaken just now", time.Second, backlog{unanswered: true, stuck: time.Minute})
 	now = now.add(time.Minute)
-	want("overtaken a minute ago", time.Second, backlog{any: true, overtaken: time.Minute, stuck: 2 * time.Minute})
+	want("overtaken a minute ago", time.Second, backlog{unanswered: true, overtaken: time.Minute, stuck: 2 * time.Minute})
 	p.answered(now, 7) // which nobody asked for
 	p.answered(now, 2)
 	want("all answered", time.Hour, backlog{})
 	p = append(p, request{xid: 4, at: now, size: largeRequest + 1})
-	want("a large one", 0, backlog{any: true, large: true})
+	want("a large one", 0, backlog{unanswered: true, large: true})
 }
 
 // The answer to a Multi whose ops were refused because the session has expired renews

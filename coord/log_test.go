@@ -1,11 +1,13 @@
 package coord_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -65,4 +67,26 @@ func (v valued) Handle(ctx context.Context, r slog.Record) error {
 		r.Add("number", n)
 	}
 	return v.Handler.Handle(ctx, r)
+}
+
+// A journal is a place for logs.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+func (j *journal) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// CreateAll makes sure that there is a znode at path. It creates what is missing of
-// it and above it, the chroot as well, persistent and with null data. So it stays when
-// it has no children any more, and can be given data of its own.
+// CreateAll makes sure that there is a znode at path. It creates that, and what is missing
+// above it, the chroot included, as persistent znodes with null data. Unlike what
+// [Session.InDir] makes, they stay when they have no children any more.
 func (s *Session) CreateAll(ctx context.Context, path string) error {
 	if err := zkpath.Check(path); err != nil {
 		return err
@@ -21,17 +21,17 @@ func (s *Session) CreateAll(ctx context.Context, path string) error {
 	return s.makeDir(ctx, s.c.FullPath(path), Persistent)
 }
 
-// makeDir makes sure that the full path is there, and what is missing above it. In the
-// mode Container, where the server has those, it may be removed again before it is
-// used.
+// makeDir makes sure that there is a znode at the full path, and at those above it. A
+// Container may be removed by the server again before it is used.
 func (s *Session) makeDir(ctx context.Context, path string, mode Mode) error {
 	err := checkMulti(&zk.CreateRequest{Path: path, Acl: s.c.acl})
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
-	// Up to what is there, and down again. What was made above may be removed
-	// before it is used, so this takes more steps than there are levels; but a
-	// server that does so again and again is not to be believed.
+	// Up to what is there, and down again: most often path itself is all that is missing,
+	// and one request is enough. What was made above may be removed before it is used, so
+	// this can take more steps than there are levels. But without a limit a server that
+	// misbehaves would keep it going forever.
 	steps := 8 + 2*strings.Count(path, "/")
 	for at := path; steps > 0; steps-- {
 		switch err = s.makeNode(ctx, at, mode); {
@@ -48,7 +48,8 @@ func (s *Session) makeDir(ctx context.Context, path string, mode Mode) error {
 	return fmt.Errorf("make directory %s: it is removed as soon as it is made: %w", path, zk.ErrNoNode)
 }
 
-// makeNode creates path unless it is there.
+// makeNode creates path unless it is there. It is repeated until it is answered: to create
+// it twice does no harm, and it does not matter which client has created it.
 func (s *Session) makeNode(ctx context.Context, path string, mode Mode) error {
 	p := purpose{"create", s.c.relative(path)}
 	err := ErrUnimplemented

@@ -2,6 +2,7 @@ package coord
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,21 +12,21 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A Mode says how a znode lives. Two of the flags can be combined, as in
-// Ephemeral|Sequential.
+// A Mode says how long a znode lives, and whether the ensemble completes its name. Only
+// Ephemeral and Sequential can be combined.
 type Mode int64
 
 const (
-	Persistent Mode = 0         // until it is deleted
-	Ephemeral  Mode = 1 << iota // until the session in which it was created ends; it has no children
-	Sequential                  // as without, and the ensemble appends a number to the name, ten digits, each greater than the one before
-	Container                   // until some time after its last child is deleted
+	Persistent Mode = 0         // it lives until it is deleted
+	Ephemeral  Mode = 1 << iota // it is deleted when the session that created it ends; it has no children
+	Sequential                  // the ensemble appends a number of ten digits to its name, greater than any before
+	Container                   // it is deleted some time after its last child was
 )
 
-// TTL returns m, which is Persistent or Sequential, for a znode that the ensemble
-// deletes when for the time d its data have not been set and it has had no children.
-// The time is rounded up to milliseconds. Servers refuse such a znode, with
-// [ErrUnimplemented], unless their configuration enables it.
+// TTL returns m, which is Persistent or Sequential, for a znode that the ensemble deletes
+// when it has had no children, and its data have not been set, for the time d. The time
+// is rounded up to milliseconds. Servers refuse such a znode, with [ErrUnimplemented],
+// unless they are configured to allow it.
 func (m Mode) TTL(d time.Duration) Mode {
 	ms := d / time.Millisecond
 	if d%time.Millisecond > 0 {
@@ -38,9 +39,9 @@ func (m Mode) TTL(d time.Duration) Mode {
 }
 
 const (
-	ttlShift      = 8         // above the flags stands a TTL in milliseconds
-	maxTTL        = 1<<40 - 1 // what servers have room for, some 34 years
-	badTTL   Mode = -1
+	ttlShift      = 8         // a TTL in milliseconds is in the bits above the flags
+	maxTTL        = 1<<40 - 1 // as servers have room for: some 34 years
+	badTTL   Mode = -1        // kept, so that the error comes with the request
 )
 
 // String returns the names of m's flags.
@@ -69,7 +70,8 @@ func (m Mode) String() string {
 	return strings.Join(names, "|")
 }
 
-// parse returns m as the protocol has it.
+// parse returns m in the protocol's terms, in which each combination of flags has a number
+// of its own.
 func (m Mode) parse() (flags int32, ttl time.Duration, err error) {
 	ttl = time.Duration(m>>ttlShift) * time.Millisecond
 	switch m & (1<<ttlShift - 1) {
@@ -100,12 +102,12 @@ func (m Mode) parse() (flags int32, ttl time.Duration, err error) {
 	return flags, 0, nil
 }
 
-// An Op is one part of a transaction, such as [Client.Txn] makes. It is made by
-// [OpCreate] and its like, or by [Hold.Guard].
+// An Op is one part of a transaction: see [Client.Txn]. It is made by [OpCreate], [OpSet],
+// [OpDelete], [OpCheck] or [Hold.Guard]; the zero Op is refused.
 type Op struct {
 	verb    verb
 	path    string // below the chroot, unless full is set
-	full    bool
+	full    bool   // of a guard: the chroot is that of the Hold's client, not of the one that uses it
 	hold    string // of a guard, the path of the Hold; "" otherwise
 	data    []byte
 	mode    Mode
@@ -122,8 +124,8 @@ const (
 	toCheck
 )
 
-// OpCreate creates the znode at path, as [Client.Create] does. In a transaction a
-// znode cannot be a container nor have a TTL.
+// OpCreate creates the znode at path, as [Client.Create] does. In a transaction the znode
+// can neither be a container nor have a TTL.
 func OpCreate(path string, data []byte, mode Mode, acl ...ACL) Op {
 	return Op{verb: toCreate, path: path, data: bytes.Clone(data), mode: mode, acl: acl}
 }
@@ -138,11 +140,15 @@ func OpDelete(path string, version int32) Op {
 	return Op{verb: toDelete, path: path, version: version}
 }
 
-// OpCheck makes it a condition of the transaction that there is a znode at path and
-// that it has the version, -1 for any.
+// OpCheck makes the transaction depend on a znode at path that has the version, -1 for
+// any.
 func OpCheck(path string, version int32) Op {
 	return Op{verb: toCheck, path: path, version: version}
 }
+
+// IsCheck reports whether o changes nothing and is only a condition: whether it was made by
+// [OpCheck] or [Hold.Guard].
+func (o Op) IsCheck() bool { return o.verb == toCheck }
 
 // below returns o's path as the program knows it, below the chroot.
 func (o Op) below(c *Client) string {
@@ -155,17 +161,18 @@ func (o Op) below(c *Client) string {
 // String returns what o does, and to which path.
 func (o Op) String() string {
 	what := [...]string{"invalid", "create", "set", "delete", "check"}[o.verb]
-	return what + " " + o.path
+	return what + " " + cmp.Or(o.hold, o.path) // of a guard, the path of its Hold, as the program knows it
 }
 
-// An OpResult is what became of one [Op].
+// An OpResult is the result of one [Op].
 type OpResult struct {
 	Path string // of the znode that was created, with its number if it is sequential
 	Stat Stat   // of the znode whose data were set
-	Err  error  // why this op was refused and with it the transaction; nil for all others
+	Err  error  // why this op was refused, and so the transaction; nil for all other ops
 }
 
-// request returns o as a request of go-zookeeper's, or what is wrong with it.
+// request returns o as go-zookeeper's request, or what is wrong with it. It is called
+// before anything is sent: an error that go-zookeeper found would say too little.
 func (o Op) request(c *Client) (any, error) {
 	if o.verb == 0 {
 		return nil, &refusal{"coord: an Op that was not made by a function of this package", zk.ErrBadArguments}
@@ -197,8 +204,8 @@ func (o Op) request(c *Client) (any, error) {
 // sequential reports whether a number is appended to the name.
 func (m Mode) sequential() bool { return m > 0 && m&Sequential != 0 }
 
-// target returns path as the ensemble knows it, or why it cannot be written to. If a
-// number will be appended, path may end with a slash.
+// target returns the full path of what is written to at path, or why path is invalid. If a
+// number will be appended, path may end with a slash: the number is then the whole name.
 func (c *Client) target(path string, mode Mode) (full string, err error) {
 	if !mode.sequential() || !strings.HasSuffix(path, "/") {
 		return zkpath.Full(c.opts.Chroot, path), zkpath.Check(path)

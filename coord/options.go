@@ -18,81 +18,81 @@ import (
 
 // Options adjusts a [Client]. A nil *Options is ready for use.
 type Options struct {
-	// SessionTimeout is how long the ensemble keeps a session that it does not
-	// hear from. The ensemble imposes bounds of its own, commonly 2 to 20 of its
-	// ticks, 4 s to 40 s; one that is set to grant less than two ticks cannot be
-	// relied on, for its servers speak of their clients only each half tick. Zero
-	// means 10 s; less than 100 ms is refused.
+	// SessionTimeout is how long the ensemble keeps a session that it does not hear
+	// from. Zero means 10 s; less than 100 ms is refused. The ensemble imposes bounds
+	// of its own, by default from 2 to 20 ticks, or 4 s to 40 s. A timeout of less than
+	// two ticks, if the ensemble is configured to grant it, is not safe: its servers
+	// report their clients to the leader only every half tick.
 	//
-	// A hold is lost when for 0.64 of the timeout no transaction of the session
-	// has been carried out. While something is held, and the program writes
-	// nothing, the client makes a transaction that changes nothing each sixth of
-	// the timeout: one for the session, whatever it holds. So 1,000 idle clients
-	// with holds and 10 s cost the ensemble 600 writes to its logs a second, with
-	// 30 s 200. Clients that hold nothing cost none.
+	// A hold is lost when no transaction of the session has been carried out for 0.64
+	// of the timeout. While something is held and the program writes nothing, the client
+	// makes a transaction that changes nothing every sixth of the timeout: one for the
+	// session, however much it holds. So 1,000 idle clients with holds cost the ensemble
+	// 600 writes to its logs a second if the timeout is 10 s, and 200 if it is 30 s.
+	// Clients that hold nothing cost none.
 	//
-	// Answers come one after the other. So what is held is lost if the program
-	// asks for so much, on so slow a line, that the answer takes longer than about
-	// half of the timeout, or writes as much. Without a hold an answer may take any
-	// time, and a request nine tenths of the timeout.
+	// Answers come one after the other. So what is held is lost if the program reads or
+	// writes so much at a time, on so slow a connection, that this alone takes longer
+	// than about half of the timeout. Without a hold an answer may take any time, and a
+	// request nine tenths of the timeout.
 	//
-	// A server that resumes a session may grant less than before, if its
-	// configuration is another. The client goes by that at once, but only once it
-	// knows: do not lower the ensemble's maxSessionTimeout or tickTime while
-	// clients hold something with a longer timeout. Lower theirs first. If it
-	// may grant more, that concerns sessions opened from then on.
+	// A server that resumes a session may grant less than before, if it is configured
+	// differently. The client complies, but only once it knows. So do not lower the
+	// ensemble's maxSessionTimeout or tickTime while clients hold something with a
+	// longer timeout: lower the clients' timeouts first. A limit that is raised takes
+	// effect in new sessions.
 	SessionTimeout time.Duration
 
-	// Chroot is the path below which the client lives: every path given to it is
-	// taken relative to Chroot. What is missing of it is created when a recipe
-	// first needs it. Empty means "/".
+	// Chroot is the path below which the client lives: every path that is given to it
+	// is taken relative to Chroot. If Chroot is missing, it is created when something is
+	// first created below it, and what is missing above it as well. Empty means "/".
 	Chroot string
 
-	// ACL guards the znodes that recipes create, and those that the program creates
-	// without saying otherwise. Nil means open to the world. It is part of each request
-	// that creates a znode, and leaves less room there for data.
+	// ACL is the access list of the znodes that recipes create, and of those that the
+	// program creates without naming another. Nil means open to the world. It is part of
+	// each request that creates a znode, and leaves less room there for data.
 	ACL []ACL
 
-	// Auth is presented on every connection, before anything else. SASL, which
-	// servers can be configured to demand, is not among what a client can present.
+	// Auth is presented on every connection, before anything else. SASL, which servers
+	// can be configured to require, is not supported.
 	Auth []Auth
 
-	// TLS, if not nil, secures every connection. Its ServerName, if empty, is the
-	// host of the server dialled.
+	// TLS, if not nil, secures every connection. If its ServerName is empty, the host of
+	// the server that is dialed is used.
 	TLS *tls.Config
 
-	// Dial opens a connection, over which TLS goes if it is set. It must return
-	// when ctx ends. Nil means that of a [net.Dialer].
+	// Dial opens a connection, beneath TLS if that is set. It must return when ctx ends.
+	// Nil means that of a [net.Dialer].
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Logger gets what the client does on its own account, with session ids in hex,
-	// as in ZooKeeper's own logs. Nil discards.
+	// Logger gets what happens in the client, with session ids in hex, as in ZooKeeper's
+	// own logs. Nil discards.
 	//
-	// At level Warn it gets the loss of a connection, of a session and of a hold, and
-	// of a znode that could not be removed; at Info, connections, and servers that
-	// give no session, each about once a minute until there is one; at Debug, what
-	// else becomes of holds, and what go-zookeeper says. The context of a record has
-	// the values of that of the operation. Credentials are never logged.
+	// At level Warn it gets the losses of connections, sessions and holds, and znodes
+	// that could not be removed; at Info, connections, and servers that give no session,
+	// each about once a minute until there is one; at Debug, what else becomes of holds,
+	// and what go-zookeeper logs. The context of a record has the values of the
+	// operation's context. Credentials are never logged.
 	//
 	// The handler is called on a goroutine of its own, as the functions of Trace are.
 	Logger *slog.Logger
 
-	// Trace has functions to call at certain moments. Nil means none.
+	// Trace has functions that the client calls at certain moments. Nil means none.
 	Trace *Trace
 }
 
-// Auth is one way of saying who the client is. For the scheme "digest" the
-// credential is "user:password".
+// Auth is a credential, by which the client authenticates itself. For the scheme
+// "digest" it is "user:password".
 type Auth struct {
 	Scheme     string
 	Credential []byte
 }
 
-// String returns the scheme, and a word in place of the credential. So do the
-// other methods, for fmt, for encoding/json and its like, and for log/slog: however
-// an Auth or what contains it is printed, the credential is not. But fmt asks no
-// method of what is in an unexported field, or has a verb that go vet objects to,
-// which are %p and %w.
+// String returns the scheme, with a word in place of the credential. The other methods do
+// the same for fmt, encoding/json and the like, and log/slog, so that an Auth can be
+// printed, alone or as part of something, without its credential. Two cases are out of
+// reach, because fmt calls no method there: an Auth in an unexported field, and the verbs
+// %p and %w, to which go vet objects.
 func (a Auth) String() string { return a.Scheme + ":(credential)" }
 
 // Format implements [fmt.Formatter]: an Auth is formatted as its String is.
@@ -110,8 +110,9 @@ const (
 	maxTimeout     = math.MaxInt32 * time.Millisecond // as the protocol counts
 )
 
-// withDefaults returns a copy of o, which may be nil, with every default in place,
-// or what is wrong with o.
+// withDefaults returns a copy of o, which may be nil, with every default in place, or
+// what is wrong with o. The program may change its Options afterwards, and use them for
+// another client.
 func (o *Options) withDefaults() (*Options, error) {
 	var s Options
 	if o != nil {
@@ -136,10 +137,15 @@ func (o *Options) withDefaults() (*Options, error) {
 		return nil, errors.New("an empty ACL, which would let nobody in; nil means open to the world")
 	}
 	for _, a := range s.ACL {
+		if a.Scheme == "" && a.ID != "" { // so Auth.ACL says what is wrong
+			return nil, fmt.Errorf("invalid ACL: %s", a.ID)
+		}
 		if a.Scheme == "" || a.Perms == 0 || a.Perms&^PermAll != 0 {
 			return nil, fmt.Errorf("invalid ACL: permissions %#x for scheme %q", a.Perms, a.Scheme)
 		}
 	}
+	// The largest request of the client's own for one znode, here with the shortest path:
+	// if that does not fit, no recipe could do anything.
 	if err := checkMulti(&zk.CreateRequest{Path: s.Chroot, Acl: zkACL(s.ACL)}); err != nil {
 		return nil, fmt.Errorf("an ACL of %d entries, which leaves no room in a request for anything: %w", len(s.ACL), err)
 	}

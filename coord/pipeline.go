@@ -6,7 +6,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// A request is what is noted of one when it is written.
+// A request is what the tap notes of a request when that is written.
 type request struct {
 	xid int32
 	op  jute.Op
@@ -14,27 +14,28 @@ type request struct {
 	// which then has the number theirs for it.
 	call   *call
 	theirs int32
-	// at is when it was written, and acked when the newest request was written that had
-	// been answered by then.
+	// at is when it was written, and acked is the lease's acked at that moment.
 	at, acked moment
 	// size is how many bytes it has.
 	size int
-	// writes says that it is a transaction.
+	// writes says that it is a transaction, which needs a quorum.
 	writes bool
-	// overtaken is when a later one was answered first; zero if none has been.
+	// overtaken is when a later request was first answered; zero if none has been.
 	overtaken moment
 }
 
-// largeRequest is more bytes than go out in an instant on any line worth a session.
+// largeRequest is how many bytes a request must have to be given time to arrive. Fewer are
+// gone in an instant on every line that can keep a session.
 const largeRequest = 64 << 10
 
-// A pipeline is the requests on one connection that have not been answered, oldest
-// first. Servers answer in order, except for refusals that they give alone. So a request
-// that was overtaken may still be answered, though not for long.
+// A pipeline has the requests on one connection that have not been answered, oldest
+// first. Servers answer in order, except that a refusal which needs no quorum may come
+// earlier. So a request that was overtaken may still be answered, but if the answer does
+// not come soon, it is lost.
 type pipeline []request
 
-// answered returns the request to which an answer with this xid belongs, and forgets
-// it. It returns the zero request if there is none.
+// answered returns the request that an answer with this xid answers, and forgets it. It
+// returns the zero request if there is none, as for an event.
 func (p *pipeline) answered(now moment, xid int32) request {
 	for i, r := range *p {
 		if r.xid != xid {
@@ -45,6 +46,7 @@ func (p *pipeline) answered(now moment, xid int32) request {
 				(*p)[j].overtaken = now
 			}
 		}
+		// Most often i is zero, so to move what is before r is cheaper than what is behind.
 		copy((*p)[1:i+1], (*p)[:i])
 		_, *p = pop(*p)
 		return r
@@ -54,12 +56,11 @@ func (p *pipeline) answered(now moment, xid int32) request {
 
 // A backlog is what a connection still has to answer.
 type backlog struct {
-	// any says that there is anything.
-	any bool
-	// large says that there is a request so large that it may still be on its way.
+	// unanswered says that there is a request which has not been answered.
+	unanswered bool
+	// large says that one of them is so large that it may still be on its way.
 	large bool
-	// overtaken is for how long the oldest request has waited since a later one was
-	// answered.
+	// overtaken is how long ago a request later than the oldest one was first answered.
 	overtaken time.Duration
 	// stuck is for how long a transaction has waited while nothing before it was
 	// answered.
@@ -68,12 +69,12 @@ type backlog struct {
 
 // backlog returns what there is to answer, when nothing has been heard for silent.
 //
-// A transaction is not stuck while the server works on what was asked before it. As long
-// as it has not been overtaken, each answer shows that it is not its turn yet, or only
-// just.
+// A transaction is not stuck while the server works on the requests before it. As long as
+// the transaction has not been overtaken, each answer shows that it was not its turn
+// before. So it has been stuck for no longer than the silence.
 func (p pipeline) backlog(now moment, silent time.Duration) backlog {
-	b := backlog{any: len(p) > 0}
-	if b.any && !p[0].overtaken.never() {
+	b := backlog{unanswered: len(p) > 0}
+	if b.unanswered && !p[0].overtaken.never() {
 		b.overtaken = now.since(p[0].overtaken)
 	}
 	for _, r := range p {

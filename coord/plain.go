@@ -10,17 +10,16 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// Get returns the data of the znode at path, nil if they are null. If there is no
-// such znode the error is [ErrNoNode].
+// Get returns the data of the znode at path, nil if they are null. If there is no such
+// znode, the error is [ErrNoNode].
 //
-// Get, [Client.Exists], [Client.Children] and [Client.Sync] wait for a connection
-// as long as ctx allows and are repeated until they are answered, in the next
-// session if need be. The error is an [*Error] with ctx's cause as soon as ctx ends,
-// with [ErrClosed] when c is closed, or with a refusal: see [ErrNoNode] and what
-// stands beside it.
+// Get, [Client.Exists], [Client.Children] and [Client.Sync] wait for a connection until
+// ctx ends, and are repeated until they are answered, in the next session if necessary.
+// The error is an [*Error]. Its cause is ctx's as soon as ctx ends, [ErrClosed] when c is
+// closed, or a refusal, such as [ErrNoNode] or [ErrNoAuth].
 //
-// What is read is no older than what c has read or written before, but other clients
-// may have written since: see [Client.Sync].
+// What is read is no older than what c has read or written before. But it may be older
+// than what other clients have written: see [Client.Sync].
 func (c *Client) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	n, err := c.read(ctx, "get", path, func(ctx context.Context, s *Session) (listed, error) {
 		n, err := s.Get(ctx, path)
@@ -49,11 +48,12 @@ func (c *Client) Children(ctx context.Context, path string) ([]string, Stat, err
 		n.names, n.Node, err = s.Children(ctx, path)
 		return n, err
 	})
+	slices.Sort(n.names)
 	return n.names, n.Stat, err
 }
 
-// read calls f with the present session, until there is an answer. That there is no
-// znode is an error.
+// read calls f with the present session until there is an answer. A znode that is missing
+// is an error, unlike in the methods of a Session.
 func (c *Client) read(ctx context.Context, op, path string, f func(context.Context, *Session) (listed, error)) (n listed, err error) {
 	err = c.kit.Retry(ctx, func(s *Session) (err error) {
 		if err = s.catchUp(ctx); err == nil {
@@ -70,11 +70,11 @@ func (c *Client) read(ctx context.Context, op, path string, f func(context.Conte
 	return n, nil
 }
 
-// Sync makes sure that what c reads from then on is no older than the call. Without
-// it, what another client has written may take a moment to arrive at the server that
-// c is connected to. A leader that has been cut off from the other servers, and does
-// not know it yet, may still answer from the past; no watch and no lock depends on
-// that. Whether there is a znode at path does not matter. Otherwise it is like
+// Sync makes sure that what c reads afterwards is no older than the call. Without it,
+// what another client has written may take a moment to reach the server that c is
+// connected to. There is one exception, on which no watch and no lock depends: a leader
+// that has been cut off from the other servers, and has not noticed yet, answers with what
+// it has. Whether there is a znode at path does not matter. Otherwise Sync is like
 // [Client.Get].
 func (c *Client) Sync(ctx context.Context, path string) error {
 	if err := c.kit.Retry(ctx, func(s *Session) error { return s.Sync(ctx, path) }); err != nil {
@@ -84,18 +84,18 @@ func (c *Client) Sync(ctx context.Context, path string) error {
 }
 
 // Create creates the znode at path with the data, and returns its path, which for a
-// sequential one has a number at the end. Its access list is acl or, without that,
-// [Options].ACL. An ephemeral znode lives as long as the session in which it is
-// created: see [Client.Expired].
+// sequential one has a number at the end. Its access list is acl or, if that is empty,
+// [Options].ACL. An ephemeral znode lives as long as the session in which it is created. To
+// learn of its end, take the channel of [Client.Expired] before Create: one that is taken
+// afterwards may be that of the next session.
 //
-// Create, [Client.Set], [Client.Delete] and [Client.Txn] wait for a connection as
-// long as ctx allows, in the next session if need be, and then send the request
-// once. The error is an [*Error]. If it is a refusal, such as [ErrNodeExists], or
-// nothing of what follows, the request was not carried out and never will be. If it
-// is [ErrUnknown], the request was sent, and ctx has ended or the connection was
-// lost before the answer came: it may have been carried out, or may still be. The
-// error then has the reason as well. What would be more than a server takes is not
-// sent; see [ErrTooLarge].
+// Create, [Client.Set], [Client.Delete] and [Client.Txn] wait for a connection until ctx
+// ends, in the next session if necessary, and then send the request once. The error is an
+// [*Error]. If it is [ErrUnknown], the request was sent, and ctx has ended or the
+// connection was lost before the answer came: the request may have been carried out, or
+// may still be. The error then has the reason as well. With any other error, such as
+// [ErrNodeExists], the request was not carried out and never will be. A request that is
+// more than a server takes is not sent: see [ErrTooLarge].
 //
 // If [Options].Chroot itself is missing, Create and Txn create it.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, acl ...ACL) (string, error) {
@@ -138,10 +138,10 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 	return err
 }
 
-// Txn carries out all ops in one transaction, in order, or none of them, and returns
-// one result for each. If one of them is refused, the [Error] has its path, and its
-// result says why. To write only while something is held, put the Guard of its
-// [Hold] among the ops:
+// Txn carries out all ops in one transaction, in order, or none of them, and returns one
+// result for each. If one of them is refused, the [Error] has its path, and its result
+// says why. To write only while something is held, put the Guard of its [Hold] among the
+// ops:
 //
 //	_, err := c.Txn(ctx, h.Guard(), coord.OpSet("/balance", data, -1))
 //
@@ -149,7 +149,7 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 func (c *Client) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	return write(ctx, c, "txn", func(s *Session) (results []OpResult, at string, err error) {
 		err = c.withRoot(ctx, s, func() (bool, error) {
-			results, err = s.Multi(ctx, ops...)
+			results, err = s.Txn(ctx, ops...)
 			bad := slices.IndexFunc(results, func(r OpResult) bool { return r.Err != nil })
 			if bad < 0 {
 				return false, err
@@ -161,9 +161,9 @@ func (c *Client) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	})
 }
 
-// write calls f, which makes a request once, with the present session, and with the
-// next if it has not been sent before that expired. With an error f returns the path
-// that it concerns, if it is one.
+// write calls f, which makes a request once, with the present session; and with the next,
+// if the session has expired before the request was sent. With an error f returns the
+// path that the error is about, or "" if there is none.
 func write[T any](ctx context.Context, c *Client, op string, f func(*Session) (v T, path string, err error)) (T, error) {
 	for {
 		s := c.present()
@@ -171,17 +171,18 @@ func write[T any](ctx context.Context, c *Client, op string, f func(*Session) (v
 		switch {
 		case err == nil:
 			return v, nil
-		case ctx.Err() == nil && !Refused(err) && !errors.Is(err, ErrUnknown) && errors.Is(s.Err(), ErrExpired):
+		case ctx.Err() == nil && !refused(err) && !errors.Is(err, ErrUnknown) && errors.Is(s.Err(), ErrExpired):
 			continue // it was not sent
 		}
 		return v, &Error{op, path, err}
 	}
 }
 
-// withRoot calls f, and if f says that a znode could not be created because the
-// chroot is missing, creates that and calls f again.
+// withRoot calls f. If f reports that a znode in the root of the client could not be
+// created, because the chroot is missing, withRoot creates the chroot and calls f again.
+// What is missing above other znodes is for the program to create.
 func (c *Client) withRoot(ctx context.Context, s *Session, f func() (inRoot bool, err error)) error {
-	var err error
+	var err error // of the last f, while InDir sees only what concerns the chroot
 	unmade := s.InDir(ctx, "/", func() error {
 		var inRoot bool
 		if inRoot, err = f(); inRoot && c.opts.Chroot != "/" {

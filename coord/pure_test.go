@@ -28,13 +28,13 @@ func TestAddresses(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, err := range append(answers[:len(answers):len(answers)], errors.New("unknown error: -6"), fmt.Errorf("wrapped: %w", zk.ErrNoNode),
 		&refusal{"", errors.New("unknown error: -19")}, ErrTooLarge, ErrInvalidPath, &Error{"set", "/", ErrQuotaExceeded}) {
-		if !Refused(err) {
+		if !refused(err) {
 			t.Errorf("%v is not taken for an answer", err)
 		}
 	}
 	for _, err := range []error{nil, zk.ErrConnectionClosed, zk.ErrNoServer, zk.ErrClosing, zk.ErrSessionExpired, zk.ErrSessionMoved, ErrExpired, ErrClosed, errors.New("broken pipe"), errSilent,
 		errors.New("unknown error: -5"), errors.New("unknown error: -127"), errors.New("unknown error: -66"), errors.New("unknown error: 6")} {
-		if Refused(err) {
+		if refused(err) {
 			t.Errorf("%v is taken for an answer", err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
@@ -24,9 +23,9 @@ var (
 	errWantsTLS = errors.New("server speaks TLS: set Options.TLS")
 )
 
-// denied returns what is wrong with the client if a server's answer has this code; it
-// is the answer to a credential of scheme, unless scheme is empty. Behind such an
-// answer servers hang up.
+// denied returns why a server does not serve the client, if its answer has a code that says
+// so. It is the answer to a credential of scheme, unless scheme is empty. Servers hang up
+// after such an answer.
 func denied(scheme string, code jute.Code) error {
 	switch {
 	case code == jute.CodeAuthenticationMissing:
@@ -37,8 +36,8 @@ func denied(scheme string, code jute.Code) error {
 	return nil
 }
 
-// final reports whether a server that has failed with err will do so again until
-// somebody changes how it is configured, or the client.
+// final reports whether a server that has failed with err will do so again until somebody
+// changes its configuration, or the client's.
 func final(err error) bool {
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
@@ -49,8 +48,9 @@ func final(err error) bool {
 		errors.As(err, new(tls.RecordHeaderError)) || alerted(err)
 }
 
-// alerted reports whether a server has sent an alert, as crypto/tls words it, other
-// than one that only says that something went wrong there.
+// alerted reports whether a server has sent a TLS alert about the client, and not only
+// about something that went wrong in the server. In crypto/tls an alert from the other
+// side has no exported type, only this text.
 func alerted(err error) bool {
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "remote error" {
@@ -60,15 +60,16 @@ func alerted(err error) bool {
 	return !strings.HasSuffix(said, "internal error") && !strings.HasSuffix(said, "user canceled")
 }
 
-// explained says in words why nothing more could be read from a server, or written to
-// it, before it served the session.
+// explained returns err, which has ended a connection before the server served the session,
+// with the likely reason. Servers do not give any: one without a quorum, or one that
+// expects TLS, only hangs up.
 func (t *tappedConn) explained(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errSilent
 	case !hungUp(err):
 		return err
-	case t.stage > dialled:
+	case t.stage > dialed:
 		return fmt.Errorf("server granted a session and hung up: %w", err)
 	case t.s.c.opts.TLS == nil:
 		return fmt.Errorf("server hung up on the handshake: it expects TLS, perhaps, or has no quorum: %w", err)
@@ -76,43 +77,49 @@ func (t *tappedConn) explained(err error) error {
 	return fmt.Errorf("server hung up on the handshake: it has no quorum, perhaps: %w", err)
 }
 
+// hungUp reports whether err means that the other side has closed the connection.
 func hungUp(err error) bool {
-	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe} {
 		if errors.Is(err, e) {
 			return true
 		}
 	}
-	return false
+	var op *net.OpError // a reset, whose error is another on each system
+	return errors.As(err, &op) && (op.Op == "read" || op.Op == "write") && !op.Timeout() && !errors.Is(err, net.ErrClosed)
 }
 
-// mangled says what a server speaks whose answer begins with head.
+// mangled returns the error for an answer that begins with head, which is no length of a
+// frame.
 func mangled(head []byte) error {
-	if head[0] == 0x15 && head[1] == 3 { // a TLS alert, as some servers answer to what is not TLS
+	if head[0] == 0x15 && head[1] == 3 { // a TLS alert: the answer of some servers to what is not TLS
 		return errWantsTLS
 	}
 	return fmt.Errorf("%w: frame of %d bytes", errMangled, uint32(head[0])<<24|uint32(head[1])<<16|uint32(head[2])<<8|uint32(head[3]))
 }
 
-// A serverError is what is wrong with one server. The deadline of an attempt is the
-// client's own, and must not be taken for one of the program's.
+// A serverError says what is wrong with one server. The deadline of an attempt to connect
+// is the client's own, and must not be taken for the end of the program's ctx.
 type serverError struct {
 	addr string
 	err  error
 }
 
+// Error returns the server's address and what is wrong.
 func (e serverError) Error() string { return e.addr + ": " + e.err.Error() }
 
-// Is is what errors.Is asks.
+// Is is for errors.Is, which cannot reach err otherwise. It finds all that is in err except
+// the ends of contexts.
 func (e serverError) Is(target error) bool {
 	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
 }
 
-// As is what errors.As asks.
+// As is for errors.As, which cannot reach err otherwise.
 func (e serverError) As(target any) bool { return errors.As(e.err, target) }
 
-// serverErrors say of several servers what is wrong with them.
+// serverErrors say what is wrong with each of several servers.
 type serverErrors []error
 
+// Error returns what is wrong with each, in one line.
 func (e serverErrors) Error() string {
 	said := make([]string, len(e))
 	for i, err := range e {
@@ -121,28 +128,34 @@ func (e serverErrors) Error() string {
 	return strings.Join(said, "; ")
 }
 
+// Unwrap returns them one by one.
 func (e serverErrors) Unwrap() []error { return e }
 
-// because returns cause, for which a wait ends, with what the servers have said
-// that turn the client away at present, if any do.
-func (c *Client) because(cause error) error {
+// withRefusals returns cause, for which a wait has ended, together with what servers have
+// said that refuse the client at present, if there are any: that they do is probably why
+// the wait took so long.
+func (c *Client) withRefusals(cause error) error {
 	if why := c.servers.refusals(); len(why) > 0 && !errors.As(cause, new(turnedAway)) {
 		return turnedAway{cause, why}
 	}
 	return cause
 }
 
-// givenUp returns the same of the cause of ctx's end, which is no answer.
-func (c *Client) givenUp(ctx context.Context) error { return c.because(ctxErr(ctx)) }
+// ctxErr returns the error of a wait that has ended because ctx has: ctxCause, with what
+// servers say that refuse the client.
+func (c *Client) ctxErr(ctx context.Context) error { return c.withRefusals(ctxCause(ctx)) }
 
-// A turnedAway is the cause for which a wait has ended while servers turned the
-// client away. What they have said is no answer to what was to be asked.
+// A turnedAway is the error of a wait that has ended for cause while servers refused the
+// client. What they have said of the client is no answer to the request that waited, so a
+// turnedAway is never Refused.
 type turnedAway struct {
 	cause error
 	why   serverErrors
 }
 
+// Error returns the cause, and in parentheses what the servers have said.
 func (e turnedAway) Error() string { return fmt.Sprintf("%v (%v)", e.cause, e.why) }
 
-// Unwrap returns both.
+// Unwrap returns both, so that a program can test for the end of its ctx and for the reason
+// of the wait.
 func (e turnedAway) Unwrap() []error { return []error{e.cause, e.why} }

@@ -167,7 +167,7 @@ func TestServersThatComeToRefuse(t *testing.T) {
 			if wait.name != "Release" && (!errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "without the authentication that it requires")) {
 				t.Errorf("%s: %v", wait.name, err)
 			}
-			if wait.name != "Watch" && wait.name != "Follow" && coord.Refused(err) {
+			if wait.name != "Watch" && wait.name != "Follow" && refused(err) {
 				t.Errorf("%s: %v is taken for an answer", wait.name, err)
 			}
 		}
@@ -203,7 +203,7 @@ func TestServerThatHangsUpAgainAndAgain(t *testing.T) {
 				b.dials.Store(0)
 				end := time.Now().Add(span)
 				for time.Now().Before(end) {
-					_, _ = c.Kit().Session().Multi(bg, coord.OpCheck("/", -1))
+					_, _ = c.Kit().Session().Txn(bg, coord.OpCheck("/", -1))
 				}
 				if n := b.dials.Load(); n > stormless+int32(span/time.Second) {
 					t.Errorf("T=%v: %d connections in %v", timeout, n, span)
@@ -242,8 +242,8 @@ func TestReasonOfAWait(t *testing.T) {
 		h := lock.New(c, "/lock").Acquire(ctx)
 		_, asked := c.Kit().Session().Exists(ctx, "/")
 		for what, err := range map[string]error{"Acquire": h.Wait(), "Exists": asked} {
-			if !errors.Is(err, zk.ErrAuthFailed) || !errors.Is(err, context.DeadlineExceeded) || coord.Refused(err) {
-				t.Errorf("%s = %v; refused %v", what, err, coord.Refused(err))
+			if !errors.Is(err, zk.ErrAuthFailed) || !errors.Is(err, context.DeadlineExceeded) || refused(err) {
+				t.Errorf("%s = %v; refused %v", what, err, refused(err))
 			}
 		}
 	})

@@ -12,12 +12,12 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// The lease decides and this file acts. What the lease goes by it hears from the wire:
-// when requests are written and answered, whichever they are and whoever made them. So
-// a program that writes often renews the lease by that, and keepLease asks for nothing.
+// The lease decides, and this file acts. The lease learns from the wire when requests are
+// written and answered, the program's as well as the client's own. So a program that
+// writes often renews the lease by that, and keepLease makes no requests.
 
-// errUnrenewed is why a hold cannot be granted: for too long nothing has shown that
-// the session lives.
+// errUnrenewed is why a hold cannot be granted: no transaction has shown lately that the
+// session lives.
 var errUnrenewed = fmt.Errorf("%w: no transaction carried out in time", ErrExpired)
 
 // Renewed reports whether the lease of s is fresh: whether the ensemble has carried out
@@ -28,23 +28,23 @@ func (s *Session) Renewed() bool {
 	return s.lease.fresh(now())
 }
 
-// Renew renews the lease of s unless it is fresh: see [Session.Renewed]. For this it
-// makes a transaction that checks for the znode at path and changes nothing, and
-// repeats it until the ensemble answers. Whether the znode is there does not matter,
-// nor whether the client may read it. A recipe does so before it says that something is
-// held because of what it has only read. The error is ctx's cause or s's Err.
+// Renew renews the lease of s unless it is fresh: see [Session.Renewed]. It makes a
+// transaction that checks for the znode at path and changes nothing, repeatedly until the
+// ensemble answers. Whether the znode is there does not matter, nor whether the client may
+// read it. A recipe calls Renew before [Keeper.Acquired] if it has only read that it is its
+// turn: what is read is the word of one server. The error is ctx's cause or s's Err.
 func (s *Session) Renew(ctx context.Context, path string) error {
 	for !s.Renewed() {
 		err := s.Retry(ctx, func() error {
-			_, err := s.Multi(ctx, OpCheck(path, -1))
+			_, err := s.Txn(ctx, OpCheck(path, -1))
 			return err
 		})
 		switch {
 		case ctx.Err() != nil:
-			return s.c.givenUp(ctx)
+			return s.c.ctxErr(ctx)
 		case s.Err() != nil:
 			return s.Err()
-		case err != nil && !s.Renewed(): // the word of one server, or one that came too late
+		case err != nil && !s.Renewed(): // refused by one server alone, or answered too late
 			if err := s.pause(ctx, s.Timeout()/24); err != nil {
 				return err
 			}
@@ -53,22 +53,22 @@ func (s *Session) Renew(ctx context.Context, path string) error {
 	return nil
 }
 
-// until returns the moment up to which what is held in the session is good even if
-// nothing more is heard. It is zero before the lease was first renewed.
+// until returns the time until which what is held in s can be relied on even if nothing
+// more is heard. It is zero before the lease was first renewed.
 func (s *Session) until() time.Time {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	return s.lease.until(now())
 }
 
-// check ends the session if its lease has run out, and returns Err. It is for whoever
-// has waited and is about to rely on the session: if the program stood still meanwhile,
-// keepLease may not have noticed yet.
+// check ends the session if its lease has run out, and returns Err. It is called before
+// the session is relied on, after a wait: if the program stood still meanwhile, keepLease
+// may not have noticed yet.
 func (s *Session) check() error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	now := now()
-	s.expire(now, s.lease.over(now, s.situation(now)))
+	s.expire(now, s.lease.ending(now, s.situation(now)))
 	return s.Err()
 }
 
@@ -82,20 +82,20 @@ func (s *Session) expire(now moment, do action) {
 	}
 }
 
-// situation returns what matters to the lease. It is called with c.mu held.
+// situation returns what the lease has to know. It is called with c.mu held.
 func (s *Session) situation(now moment) situation {
-	sit := situation{held: len(s.holds) > 0, sought: s.c.holds > 0}
+	sit := situation{held: len(s.holds) > 0, acquiring: s.c.holds > 0}
 	if s.gate.open {
-		sit.up = !s.wire.left
+		sit.up = !s.wire.abandoned
 		sit.backlog = s.wire.sent.backlog(now, s.lease.silent(now))
 	}
 	return sit
 }
 
-// keepLease ends the session when its lease runs out. Before that it leaves a server
-// that has fallen silent, or lost the others, so that another can be tried in time.
-// While anything is held it keeps the lease renewed; while something is being acquired
-// it makes sure that the server has a leader. It runs from when the session is
+// keepLease ends the session when its lease runs out. Before that it leaves a server that
+// has fallen silent, or lost contact with the others, so that another can be tried in
+// time. While anything is held it keeps the lease renewed; while something is being
+// acquired it makes sure that the server has a leader. It runs from when the session is
 // established until it is over.
 func (s *Session) keepLease() {
 	timer := time.NewTimer(0)
@@ -111,13 +111,13 @@ func (s *Session) keepLease() {
 	}
 }
 
-// tend does what the lease wants done next, and returns when to look again at the latest.
-// Requests are made elsewhere, so that it is never late.
+// tend does what the lease wants done next, and returns after what time to call it again
+// at the latest. It waits for nothing: requests are made on goroutines of their own.
 func (s *Session) tend() time.Duration {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if s.Err() != nil {
-		return time.Hour // nobody will look
+		return time.Hour // keepLease is about to end
 	}
 	now := now()
 	do, wait := s.lease.next(now, s.situation(now))
@@ -126,11 +126,11 @@ func (s *Session) tend() time.Duration {
 		s.expire(now, do)
 	case leaveSilent, leaveUnrenewed:
 		if do == leaveUnrenewed {
-			s.lease.left = s.lease.renewed
+			s.lease.leftAt = s.lease.renewed
 		}
-		s.wire.left = true
+		s.wire.abandoned = true
 		wire := s.wire
-		s.c.mu.Unlock() // to hang up may be to call a function of the program
+		s.c.mu.Unlock() // the connection may be the program's, and so its Close
 		defer s.c.mu.Lock()
 		wire.abort()
 	case renew:
@@ -148,8 +148,8 @@ func (s *Session) tend() time.Duration {
 }
 
 // anyNode returns the full path of a znode of something that is held. Which one does not
-// matter: a transaction that is refused, because the znode is gone or the client may not
-// read it, has been put to the quorum all the same.
+// matter: even a transaction that is refused, because the znode is gone or the client may
+// not read it, has been put to the quorum.
 func (s *Session) anyNode() string {
 	for h := range s.holds {
 		h.mu.Lock()
@@ -169,11 +169,12 @@ func (s *Session) request(now moment, a *attempt, p purpose, frame []byte) {
 	s.wire.send(q)
 }
 
-// lookUp makes keepLease look at the clock again: something has changed. It never blocks.
+// lookUp makes keepLease ask the lease again, because something has changed. It never
+// blocks.
 func (s *Session) lookUp() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is about to
+	default: // it is about to do so
 	}
 }
 
@@ -185,7 +186,7 @@ func (s *Session) pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return s.c.givenUp(ctx)
+		return s.c.ctxErr(ctx)
 	case <-s.Done():
 		return s.Err()
 	}

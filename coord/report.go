@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// log queues a record. It is called by the methods below, whose callers it names.
+// log queues a record. It is called by the methods below, and the record has the line that
+// called them. The time is that of the call, and not when the handler comes to it.
 func (r *reporter) log(ctx context.Context, level slog.Level, msg string, args ...any) {
 	if r.handler == nil {
 		return
@@ -21,7 +22,7 @@ func (r *reporter) log(ctx context.Context, level slog.Level, msg string, args .
 	ctx = context.WithoutCancel(ctx)
 	r.do(func() {
 		if r.handler.Enabled(ctx, level) {
-			// A handler that fails has nobody to tell: as in log/slog itself.
+			// There is nobody to tell that a handler has failed, as in log/slog itself.
 			_ = r.handler.Handle(ctx, rec)
 		}
 	})
@@ -34,8 +35,8 @@ func (r *reporter) session(hook func(context.Context, SessionInfo), i SessionInf
 	}
 }
 
-// hold queues a call of hook, unless that is nil. Who holds h.mu from the moment
-// itself until hold returns has its hooks called in order.
+// hold queues a call of hook, unless that is nil. The mutex of the Hold must be held from
+// the moment that is reported until hold returns, so that reports come in order.
 func (r *reporter) hold(hook func(context.Context, HoldInfo), ctx context.Context, i HoldInfo) {
 	if hook != nil {
 		ctx = context.WithoutCancel(ctx)
@@ -43,14 +44,14 @@ func (r *reporter) hold(hook func(context.Context, HoldInfo), ctx context.Contex
 	}
 }
 
-// A requestReport is what is to be reported of a request; nil if nobody listens.
+// A requestReport collects what is to be reported of a request; nil if nobody listens.
 type requestReport struct {
 	r    *reporter
 	ctx  context.Context
 	info RequestInfo
 }
 
-// request returns the report of a request that is asked for now.
+// request returns the report of a request that begins now.
 func (r *reporter) request(ctx context.Context, p purpose) *requestReport {
 	if r.trace.Request == nil {
 		return nil
@@ -74,13 +75,15 @@ func (q *requestReport) ended(err error) {
 	}
 }
 
-// chatter passes on what go-zookeeper says of itself.
-func (r *reporter) chatter(format string, args ...any) {
+// zkLog logs what go-zookeeper logs. At level Debug, because it tells of each connection
+// that the client has dropped on purpose as of a failure.
+func (r *reporter) zkLog(format string, args ...any) {
 	if r.handler != nil {
 		r.log(r.ctx, slog.LevelDebug, "go-zookeeper: "+fmt.Sprintf(format, args...))
 	}
 }
 
+// dialFailed reports that a server has given no session.
 func (r *reporter) dialFailed(i SessionInfo) {
 	if r.complain(complaint{i.Server, final(i.Err)}) {
 		r.log(r.ctx, slog.LevelInfo, "no session from zookeeper server", "server", i.Server, "err", i.Err)
@@ -88,52 +91,59 @@ func (r *reporter) dialFailed(i SessionInfo) {
 	r.session(r.trace.DialFailed, i)
 }
 
-// A complaint is what the log hears of a server, whatever the words, once a
-// minute at the most.
+// A complaint is what is logged of a server at most once a minute, however it is
+// worded: that it gave no session, or that it will not give one until somebody changes
+// something.
 type complaint struct {
 	server string
 	final  bool
 }
 
-// complain reports whether it is time to say so.
+// complain reports whether it is time to log a complaint, and notes that it is logged.
 func (r *reporter) complain(of complaint) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last, ok := r.told[of]; ok && time.Since(last) < time.Minute {
+	if last, ok := r.lastLogged[of]; ok && time.Since(last) < time.Minute {
 		return false
 	}
-	r.told[of] = time.Now()
+	r.lastLogged[of] = time.Now()
 	return true
 }
 
+// connected reports that a server has opened or resumed a session. What was complained of
+// before is over, so the next complaint is logged at once.
 func (r *reporter) connected(i SessionInfo) {
 	r.mu.Lock()
-	clear(r.told)
+	clear(r.lastLogged)
 	r.mu.Unlock()
-	r.log(r.ctx, slog.LevelInfo, "zookeeper connected", "server", i.Server, "session", sessionID(i.ID), "timeout", i.Timeout)
+	r.log(r.ctx, slog.LevelInfo, "zookeeper connected", "server", i.Server, "session", i.ID, "timeout", i.Timeout)
 	r.session(r.trace.Connected, i)
 }
 
+// suspended reports that the connection is lost, and the session may live on.
 func (r *reporter) suspended(i SessionInfo) {
-	r.log(r.ctx, slog.LevelWarn, "zookeeper connection lost", "server", i.Server, "session", sessionID(i.ID))
+	r.log(r.ctx, slog.LevelWarn, "zookeeper connection lost", "server", i.Server, "session", i.ID)
 	r.session(r.trace.SuspendBegin, i)
 }
 
+// expired reports that a session is over that had been established.
 func (r *reporter) expired(i SessionInfo) {
-	r.log(r.ctx, slog.LevelWarn, "zookeeper session lost", "server", i.Server, "session", sessionID(i.ID), "err", i.Err)
+	r.log(r.ctx, slog.LevelWarn, "zookeeper session lost", "server", i.Server, "session", i.ID, "err", i.Err)
 	r.session(r.trace.Expired, i)
 }
 
-// asked reports that h is asked for. It is called before anything else can happen to h.
+// asked reports that h is asked for. It is called before anything else can happen to h, so
+// without h.mu.
 func (r *reporter) asked(h *Hold) {
 	if !r.active {
 		return
 	}
-	h.info = HoldInfo{ID: holds.Add(1), Op: h.op, Path: h.path, Asked: time.Now()}
+	h.info = HoldInfo{ID: h.id, Op: h.op, Path: h.path, Asked: time.Now()}
 	r.hold(r.trace.WaitBegin, h.ctx, h.info)
 }
 
-// holds counts the holds of the program, for their IDs.
+// holds counts the holds of the program, of all clients, for their IDs: a program may give
+// several clients the same Trace.
 var holds atomic.Uint64
 
 // acquired reports that h is held. It is called with h.mu held.
@@ -143,13 +153,14 @@ func (r *reporter) acquired(h *Hold) {
 	}
 	i := &h.info
 	i.Acquired, i.Token, i.Session = time.Now(), h.token, h.session.id
-	r.log(h.ctx, slog.LevelDebug, "zookeeper hold acquired", "op", i.Op, "path", i.Path, "hold", i.ID, "token", i.Token, "session", sessionID(i.Session))
+	r.log(h.ctx, slog.LevelDebug, "zookeeper hold acquired", "op", i.Op, "path", i.Path, "hold", i.ID, "token", i.Token, "session", i.Session)
 	r.hold(r.trace.WaitEnd, h.ctx, *i)
 	r.hold(r.trace.HoldBegin, h.ctx, *i)
 }
 
-// ended reports that h is not held any longer, or will not be. It is called with
-// h.mu held.
+// ended reports that h is not held any longer, or will not be. What was not counted,
+// because the client was closed already, has no begin, and so has no end. It is called
+// with h.mu held.
 func (r *reporter) ended(h *Hold, cause error) {
 	if !r.active || !h.counted {
 		return
@@ -161,7 +172,7 @@ func (r *reporter) ended(h *Hold, cause error) {
 		r.hold(r.trace.WaitEnd, h.ctx, *i)
 		return
 	case cause != ErrReleased:
-		r.log(h.ctx, slog.LevelWarn, "zookeeper hold lost", "op", i.Op, "path", i.Path, "hold", i.ID, "session", sessionID(i.Session), "err", cause)
+		r.log(h.ctx, slog.LevelWarn, "zookeeper hold lost", "op", i.Op, "path", i.Path, "hold", i.ID, "session", i.Session, "err", cause)
 	}
 	r.hold(r.trace.HoldEnd, h.ctx, *i)
 }
@@ -174,16 +185,10 @@ func (r *reporter) gone(h *Hold) {
 	i := &h.info
 	i.Done = time.Now()
 	r.log(h.ctx, slog.LevelDebug, "zookeeper hold done", "op", i.Op, "path", i.Path, "hold", i.ID, "err", i.Err)
-	r.hold(r.trace.Done, h.ctx, *i)
+	r.hold(r.trace.HoldDone, h.ctx, *i)
 }
 
 // notRemoved reports that the znode of h stays.
 func (r *reporter) notRemoved(h *Hold, err error) {
 	r.log(h.ctx, slog.LevelWarn, "zookeeper znode left behind until the session ends", "op", h.op, "path", h.path, "hold", h.info.ID, "err", err)
 }
-
-// A sessionID is logged as it is in ZooKeeper's logs.
-type sessionID int64
-
-// LogValue implements [slog.LogValuer].
-func (id sessionID) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf("%#x", uint64(id))) }

@@ -11,8 +11,10 @@ import (
 	"github.com/zkcoord/zkcoord/internal/inbox"
 )
 
-// A reporter calls trace functions and log handlers, which are the program's and
-// may block, on a goroutine of its own.
+// A reporter calls the functions of a Trace and a log handler. They are the program's:
+// they may block, or call the client. So they are called on a goroutine of the reporter's
+// own, with no lock held. What happens meanwhile waits in an inbox that has no bound,
+// because to drop a report would falsify counters, and to wait would hold up the session.
 type reporter struct {
 	trace   Trace
 	handler slog.Handler    // nil: discard
@@ -22,22 +24,24 @@ type reporter struct {
 	inbox *inbox.Inbox[func()]
 	done  chan struct{} // closed when run has ended
 
-	// Owned by run.
-	taken  []func() // out of the inbox, and not called yet
+	// Owned by run. They are fields because a function of the program may end the
+	// goroutine of run, and the next one goes on with what is left.
+	batch  []func() // taken out of the inbox, and not called yet
 	closed bool     // no more will come
 
-	mu     sync.Mutex
-	runner string                  // the goroutine of run
-	told   map[complaint]time.Time // when last; since a session was last established or resumed
+	mu         sync.Mutex
+	runner     string                  // the goroutine of run
+	lastLogged map[complaint]time.Time // since a session was last established or resumed
 }
 
 func newReporter(ctx context.Context, opts *Options) *reporter {
 	r := &reporter{
 		ctx:    context.WithoutCancel(ctx),
 		active: opts.Logger != nil || opts.Trace != nil,
-		told:   make(map[complaint]time.Time),
 		inbox:  inbox.New[func()](),
 		done:   make(chan struct{}),
+
+		lastLogged: make(map[complaint]time.Time),
 	}
 	if opts.Logger != nil {
 		r.handler = opts.Logger.Handler()
@@ -54,6 +58,8 @@ func newReporter(ctx context.Context, opts *Options) *reporter {
 	return r
 }
 
+// run calls what is in the inbox, in order, until the reporter is closed and all has been
+// called.
 func (r *reporter) run() {
 	over := false
 	defer func() {
@@ -67,10 +73,10 @@ func (r *reporter) run() {
 	r.runner = goroutine()
 	r.mu.Unlock()
 	for {
-		for len(r.taken) > 0 {
-			f := r.taken[0]
-			r.taken[0] = nil
-			r.taken = r.taken[1:]
+		for len(r.batch) > 0 {
+			f := r.batch[0]
+			r.batch[0] = nil
+			r.batch = r.batch[1:]
 			f()
 		}
 		if r.closed {
@@ -79,19 +85,19 @@ func (r *reporter) run() {
 		}
 		<-r.inbox.Ready()
 		var err error
-		r.taken, err = r.inbox.Take()
+		r.batch, err = r.inbox.Take()
 		r.closed = err != nil
 	}
 }
 
-// do queues f behind all that was given to do before.
+// do queues f behind all that was queued before. After close it does nothing.
 func (r *reporter) do(f func()) { _ = r.inbox.Put(f) }
 
 // close lets run end when all has been reported.
 func (r *reporter) close() { r.inbox.Close(ErrClosed) }
 
-// wait waits until all has been reported. A function of the program that closes the
-// client is itself a report: for it, wait returns at once.
+// wait waits until all has been reported. A function of the program may close the client
+// while it is called by run, which would then wait for itself: for it wait returns at once.
 func (r *reporter) wait() {
 	r.mu.Lock()
 	own := r.runner == goroutine()
@@ -101,8 +107,9 @@ func (r *reporter) wait() {
 	}
 }
 
-// goroutine returns the number of the calling goroutine. There is no better way to
-// learn whether a function is called by one that is waiting for it.
+// goroutine returns the number of the calling goroutine. There is no better way to learn
+// that: Close has no context by which a call from a function of the program could be
+// told from others.
 func goroutine() string {
 	var buf [64]byte
 	stack := bytes.TrimPrefix(buf[:runtime.Stack(buf[:], false)], []byte("goroutine "))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -13,9 +12,9 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A Node is a znode as it was read. The zero Node says that there is none.
+// A Node is what was read of a znode. The zero Node says that there is no such znode.
 type Node struct {
-	Data   []byte // nil if it is null, or was not asked for
+	Data   []byte // nil if null, or not asked for
 	Exists bool
 	Stat
 }
@@ -26,29 +25,29 @@ type listed struct {
 	names []string
 }
 
-// Get reads the znode at path, until there is an answer. That there is none is no
-// error. Like those of all requests of a Session the error is [Refused], or ctx's
-// cause, or s's Err.
+// Get reads the znode at path, repeatedly until there is an answer. A znode that does
+// not exist is no error. As with all requests of a Session, the error is
+// [Session.Refused], or ctx's cause, or s's Err.
 func (s *Session) Get(ctx context.Context, path string) (Node, error) {
 	n, err := s.read(ctx, "get", jute.OpGetData, path)
 	return n.Node, err
 }
 
-// Exists reads the Stat of the znode at path, as [Session.Get] does. It needs no
-// permission.
+// Exists reads the Stat of the znode at path. It needs no permission. Otherwise it is like
+// [Session.Get].
 func (s *Session) Exists(ctx context.Context, path string) (Node, error) {
 	n, err := s.read(ctx, "exists", jute.OpExists, path)
 	return n.Node, err
 }
 
-// Children lists the children of the znode at path, sorted, as [Session.Get] does.
+// Children returns the names of the children of the znode at path, in no order, and its
+// Stat. Otherwise it is like [Session.Get].
 func (s *Session) Children(ctx context.Context, path string) (names []string, dir Node, err error) {
 	n, err := s.read(ctx, "children", jute.OpGetChildren2, path)
-	slices.Sort(n.names)
 	return n.names, n.Node, err
 }
 
-// read reads until there is an answer.
+// read reads until there is an answer. That there is no znode is one.
 func (s *Session) read(ctx context.Context, name string, op jute.Op, path string) (listed, error) {
 	if err := zkpath.Check(path); err != nil {
 		return listed{}, err
@@ -75,10 +74,9 @@ func asRead(op jute.Op) func(d *jute.Decoder) listed {
 	}
 }
 
-// Sync makes the server catch up with the leader, so that what is read in s from
-// then on is no older than the call. A leader that is cut off from the other
-// servers, and does not know it yet, may still answer from the past. Whether there
-// is a znode at path does not matter.
+// Sync makes the server catch up with the leader, so that what is read in s afterwards is
+// no older than the call; but see [Client.Sync] for an exception. Whether there is a znode
+// at path does not matter.
 func (s *Session) Sync(ctx context.Context, path string) error {
 	if err := zkpath.Check(path); err != nil {
 		return err
@@ -86,10 +84,10 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 	return s.untilAnswered(ctx, purpose{"sync", path}, syncFrame(s.c.FullPath(path))).err
 }
 
-// Create creates the znode at path, repeatedly until there is an answer, and returns
-// its path. [ErrNodeExists] may mean that an earlier try was carried out whose
-// answer was lost. So a sequential znode, of which there might then be two, is
-// refused: create it by [Session.Multi]. Without acl, [Options].ACL is used.
+// Create creates the znode at path, repeatedly until there is an answer, and returns its
+// path. [ErrNodeExists] may mean that an earlier attempt was carried out and its answer
+// lost. A sequential znode is refused, because there might then be two of it: create it
+// with [Session.Txn]. Its access list is acl or, if that is empty, [Options].ACL.
 func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mode, acl ...ACL) (string, error) {
 	if mode.sequential() {
 		return "", &refusal{fmt.Sprintf("coord: mode %v in a request that may be repeated", mode), zk.ErrInvalidFlags}
@@ -101,10 +99,10 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mod
 	return parse(s.untilAnswered(ctx, purpose{"create", path}, create), s.c.asCreated)
 }
 
-// Set sets the data of the znode at path if it has the version, -1 for any,
-// repeatedly until there is an answer, and returns its Stat. [ErrBadVersion] may
-// mean that an earlier try was carried out whose answer was lost; with -1 the data
-// may be set late, over those that another has set since the first try.
+// Set sets the data of the znode at path if it has the version, -1 for any, repeatedly
+// until there is an answer, and returns its Stat. [ErrBadVersion] may mean that an earlier
+// attempt was carried out and its answer lost. With -1 the data may be set once more, over
+// those that another client has set since the first attempt.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
 	set, err := s.c.setFrame(path, data, version)
 	if err != nil {
@@ -113,9 +111,9 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 	return parse(s.untilAnswered(ctx, purpose{"set", path}, set), asStat)
 }
 
-// Delete deletes the znode at path if it has the version, -1 for any, repeatedly
-// until there is an answer. [ErrNoNode] may mean that an earlier try was carried out
-// whose answer was lost.
+// Delete deletes the znode at path if it has the version, -1 for any, repeatedly until
+// there is an answer. [ErrNoNode] may mean that an earlier attempt was carried out and its
+// answer lost.
 func (s *Session) Delete(ctx context.Context, path string, version int32) error {
 	if err := zkpath.Check(path); err != nil {
 		return err
@@ -123,21 +121,22 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 	return s.untilAnswered(ctx, purpose{"delete", path}, s.c.deleteFrame(path, version)).err
 }
 
-// maxMakes bounds how often a directory that is missing is made for one request.
-// Even under constant cleaning it was never missing twice in a row.
+// maxMakes bounds how often a directory is made for one request that finds it missing.
+// With a server that removes empty containers all the time, it was never missing twice in
+// a row. The bound is for one that misbehaves.
 const maxMakes = 8
 
-// InDir calls f, and again each time after it has found that the directory dir is
-// missing, which is when it returns [ErrNoNode], and dir has been made: as a
-// container, where the server has those, which it removes some time after its last
-// child; and what is missing above it as well. It returns what f returns, or why the
-// directory could not be made.
+// InDir calls f. When f returns [ErrNoNode], which it must do only because the directory
+// dir is missing, InDir makes dir, and what is missing above it, and calls f again. They
+// are made as containers, which the server removes some time after their last child, or as
+// persistent znodes if the server is too old for containers. InDir returns what f returns,
+// or why the directory could not be made.
 func (s *Session) InDir(ctx context.Context, dir string, f func() error) error {
 	if err := zkpath.Check(dir); err != nil {
 		return err
 	}
 	for range maxMakes {
-		if err := f(); !errors.Is(err, ErrNoNode) || !Refused(err) {
+		if err := f(); !errors.Is(err, ErrNoNode) || !refused(err) {
 			return err
 		}
 		if err := s.makeDir(ctx, s.c.FullPath(dir), Container); err != nil {

@@ -14,9 +14,9 @@ import (
 // at each. All sessions of the client go round the same list.
 //
 // A server has welcomed the client when it serves the session, and is good when it has
-// done so for a while. One that hangs up on all whom it has welcomed, as servers do that
-// find out late that they do not want a client, is not good. If a welcome were enough to
-// dial again without a pause, all clients would storm it.
+// done so for a while. There are servers that hang up on every client that they have
+// welcomed, because they find out late that they do not want it. Those are not good. If a
+// welcome were enough for dialing again without a pause, all clients would storm them.
 type serverList struct {
 	// addrs are in random order, so that clients spread.
 	addrs []string
@@ -24,8 +24,8 @@ type serverList struct {
 	mu sync.Mutex
 	// next is the index of the server to try next.
 	next int
-	// tries and welcomes are how many there have been since a server was last good. The
-	// first welcome forgives the tries before.
+	// tries and welcomes are how many attempts and welcomes there have been since a server
+	// was last good. The first welcome sets tries to zero.
 	tries, welcomes int
 	// errors are those since the last welcome, by address.
 	errors map[string]error
@@ -46,7 +46,8 @@ func (l *serverList) pick() string {
 	return addr
 }
 
-// dialing notes that addr is being dialled.
+// dialing notes that addr is being dialed. What is known of it from an earlier attempt says
+// more than that, and stays.
 func (l *serverList) dialing(addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,9 +56,9 @@ func (l *serverList) dialing(addr string) {
 	}
 }
 
-// pause returns how long to wait before the next attempt. Each server has a
-// first chance at once. Then the pauses double, up to max, and are jittered: the
-// clients of a server that restarts should not all come at the same moment.
+// pause returns how long to wait before the next attempt. Each server is tried once without
+// a pause. Then the pauses double with each round, up to max, and are jittered: the clients
+// of a server that restarts should not all come at the same moment.
 func (l *serverList) pause(max time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +71,7 @@ func (l *serverList) pause(max time.Duration) time.Duration {
 	return backoff.Jitter(d)
 }
 
-// rounds returns how often each server has been tried in vain.
+// rounds returns how often every server has been tried in vain.
 func (l *serverList) rounds() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,17 +85,18 @@ func (l *serverList) failed(addr string, err error) {
 	l.errors[addr] = err
 }
 
-// hopeless reports whether the last word of each server was to refuse the client for
-// good. Dial then gives up. Later the client only tries less often: somebody may change
-// how the servers are configured.
+// hopeless reports whether the last answer of every server was to refuse the client for
+// good. Dial then gives up. Later the client only tries less often, since somebody may
+// change the servers' configuration.
 func (l *serverList) hopeless() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !slices.ContainsFunc(l.addrs, func(addr string) bool { return !final(l.errors[addr]) })
 }
 
-// welcomed notes that a server serves the session. If the connection ends before the
-// server is good, that is forgiven once: only the second in a row makes a pattern.
+// welcomed notes that a server serves the session. If the connection ends before the server
+// is good, that has no consequence the first time: it may be an accident. The second time
+// in a row, pauses go on as if there had been no welcome.
 func (l *serverList) welcomed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,14 +113,15 @@ func (l *serverList) lasted() {
 	l.welcomes, l.tries = 0, 0
 }
 
-// fickle reports whether servers welcome the client and soon hang up, again and again.
+// fickle reports whether servers welcome the client and hang up soon, again and again. Then
+// no pause is cut short for the sake of a lease.
 func (l *serverList) fickle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.welcomes > 5
 }
 
-// report says of each server what is wrong with it.
+// report returns what is wrong with each server, in the order of their addresses.
 func (l *serverList) report() serverErrors {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +132,7 @@ func (l *serverList) report() serverErrors {
 	return said
 }
 
-// refusals is the report of those servers whose last word was to refuse the client for
+// refusals is the report of those servers whose last answer was to refuse the client for
 // good.
 func (l *serverList) refusals() serverErrors {
 	return slices.DeleteFunc(l.report(), func(err error) bool { return !final(err) })

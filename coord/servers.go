@@ -12,9 +12,9 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// ParseServers takes apart a connect string as ZooKeeper's own tools have it, such
-// as "zk1:2181,zk2:2181,[2001:db8::1]:2181/app": servers for [Dial], and a chroot for
-// [Options], empty if there is none. It resolves no names.
+// ParseServers splits a connect string as ZooKeeper's own tools take it, such as
+// "zk1:2181,zk2:2181,[2001:db8::1]:2181/app", into servers for [Dial] and a chroot for
+// [Options], which is empty if there is none. It resolves no names.
 func ParseServers(connect string) (servers []string, chroot string, err error) {
 	list := connect
 	if i := strings.IndexByte(connect, '/'); i >= 0 {
@@ -37,14 +37,18 @@ func ParseServers(connect string) (servers []string, chroot string, err error) {
 	return servers, chroot, nil
 }
 
-// addresses returns servers with the port that ZooKeeper listens on where none
-// is given.
+// addresses returns servers with ZooKeeper's default port where none is given. Names are
+// checked only as far as needed to tell a mistake, such as a list in one string, from a
+// server that does not answer: nothing else would ever say so.
 func addresses(servers []string) ([]string, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("no servers given")
 	}
 	addrs := make([]string, len(servers))
 	for i, server := range servers {
+		if strings.ContainsAny(server, ",/") {
+			return nil, fmt.Errorf("invalid server %q: not one host:port; see ParseServers for a connect string", server)
+		}
 		host, port, err := net.SplitHostPort(server)
 		if err != nil { // no port: a name, an IPv4 address, or an IPv6 one with or without brackets
 			host, port = strings.TrimSuffix(strings.TrimPrefix(server, "["), "]"), strconv.Itoa(zk.DefaultPort)

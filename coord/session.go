@@ -7,24 +7,23 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The state of a session is guarded by its client's mutex, because each of its changes
-// is a change of both: whoever observes that a session is over already finds its
-// successor. The session only learns of a change. What follows from it is decided in one
-// place: see Client.become.
+// The state of a session is guarded by its client's mutex, because each change of it is a
+// change of both: when a session is seen to be over, its successor is there. A session
+// only learns of a change. What follows from it is decided in one place, Client.become.
 //
 // Locks are taken in this order: Client.mu; Hold.mu; and then those under which no other
-// is taken, of the reporter, of the server list and of the loop's inbox. No function of
-// the program runs under any of them.
+// is taken, of the reporter, of the server list and of the inboxes. No function of the
+// program runs under any of them.
 
-// A Session is one session of a [Client], from the first attempt to open it until it
-// is over for good. Recipes make their requests in one. What was asked for in one
-// session cannot happen in another, because each has a connection of its own, which is
-// thrown away with it.
+// A Session is one session of a [Client], from the first attempt to open it until it is
+// over for good. Recipes make their requests in one. What was asked for in one session
+// cannot be carried out in another, because each has a [zk.Conn] of its own, which ends
+// with it.
 //
-// A session is over when the ensemble says so; when nothing has been heard from it for
-// 0.64 of the session's timeout, although it may then still keep the session for a
-// while; when, for as long, none of the session's transactions has been carried out
-// while something is held in it; or when the client is closed.
+// A session is over when the ensemble says so, or the client is closed. It is also over,
+// though the ensemble may still keep it for a while, when nothing has been heard from the
+// ensemble for 0.64 of the session's timeout; or when something is held in it and none of
+// its transactions has been carried out for as long.
 type Session struct {
 	c    *Client
 	conn *zk.Conn
@@ -33,7 +32,8 @@ type Session struct {
 	// ctx ends when the session is over, and says why. Only finish cancels it.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// draining is closed when conn, after the end, looks for a server again.
+	// draining is closed when conn, after the end, looks for a server again. From then on
+	// its Close finds nothing to wait for.
 	draining chan struct{}
 	// wake holds a token while there is news for keepLease.
 	wake chan struct{}
@@ -41,12 +41,13 @@ type Session struct {
 	// The rest is guarded by c.mu.
 
 	// id is zero until the first handshake.
-	id    int64
+	id    SessionID
 	lease lease
-	// gate is open while a server serves the session. After the end it stays as it was
-	// then, and admits nothing.
+	// gate is open while a server serves the session. After the end it stays open or not,
+	// as it was then, but admits nothing.
 	gate gate
-	// zxid is the newest that has been seen.
+	// zxid is the newest that was seen. It is kept here and not with a connection, since
+	// the next server must not be behind the last.
 	zxid int64
 	// wire is the newest connection, nil if there has been none.
 	wire *tappedConn
@@ -56,7 +57,9 @@ type Session struct {
 	shared bool
 	// synced says that reads need not catch up any more: see catchUp.
 	synced bool
-	holds  map[*Hold]struct{}
+	// holds are those that were granted in the session and are not over. They include
+	// lost ones of which something is still to be removed.
+	holds map[*Hold]struct{}
 	// opened is when a server first served the session; zero before that.
 	opened time.Time
 	// suspension is when the connection was lost; zero while there is one.
@@ -85,16 +88,16 @@ func (c *Client) newSession() *Session {
 	return s
 }
 
-// ID returns the session's number, zero until it is established.
-func (s *Session) ID() int64 {
+// ID returns the session's id, zero until there is one.
+func (s *Session) ID() SessionID {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	return s.id
 }
 
-// Timeout returns for how long the ensemble keeps the session without hearing
-// from the client: what was asked for and, once it is established, what was
-// granted. It changes if a server that resumes the session grants less.
+// Timeout returns for how long the ensemble keeps the session without hearing from the
+// client: once a server has granted the session, what it has granted, and before that what
+// the client will ask for. It changes if a server that resumes the session grants less.
 func (s *Session) Timeout() time.Duration {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -104,16 +107,16 @@ func (s *Session) Timeout() time.Duration {
 // Done returns a channel that is closed when the session is over.
 func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Err returns nil while the session may be used, and then why it is over: an
-// error that is [ErrExpired] or [ErrClosed].
+// Err returns nil until the session is over, and then why: an error that is [ErrExpired]
+// or [ErrClosed].
 func (s *Session) Err() error { return context.Cause(s.ctx) }
 
 // finish ends s. It closes Lost on every hold first, so that no request fails with the
-// session's end before Lost is closed. It is called with c.mu held. When that is given
-// up, no more requests are admitted and no more holds granted.
+// session's end before Lost is closed. It is called with c.mu held, and once that is
+// released no more requests are admitted and no more holds granted.
 func (s *Session) finish(cause error) {
 	for h := range s.holds {
-		h.settle(cause)
+		h.end(cause)
 	}
 	waiting := s.gate.close()
 	s.cancel(cause)
@@ -125,9 +128,9 @@ func (s *Session) finish(cause error) {
 	}
 }
 
-// grant makes h held in s, unless s or h is over or the lease has run out. It looks at
-// all three under the locks that the ends of s and of h take, so that a hold is never
-// granted after its loss.
+// grant makes h held in s, unless s or h is over or the lease has run out. It checks all
+// three under the locks that the ends of s and of h take. So a hold is never granted after
+// its loss, and one that is granted is among those that finish ends.
 func (s *Session) grant(h *Hold, node string, token Token) error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -142,6 +145,9 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	if h.err != nil {
 		return h.err
 	}
+	if h.session != nil {
+		return errAcquired
+	}
 	h.session, h.node, h.token = s, node, token
 	s.holds[h] = struct{}{}
 	s.c.report.acquired(h)
@@ -150,7 +156,7 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	return nil
 }
 
-// forget notes that h is over.
+// forget notes that h is over. Until then the lease is kept for it.
 func (s *Session) forget(h *Hold) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -162,9 +168,9 @@ func (s *Session) event(ev zk.Event) {
 	switch {
 	case s.Err() != nil:
 		if ev.Type == zk.EventSession && ev.State == zk.StateDisconnected {
-			// Perhaps the library's Close is under way, and has told the loop to
-			// end but not yet put the request into the queue that the loop
-			// empties last. It would wait a second for nothing.
+			// The library's Close may be under way. It first tells the loop to end,
+			// and then puts a request into the queue that the loop empties last. If
+			// the loop is faster, Close waits a second for nothing. So give it time.
 			time.Sleep(time.Millisecond)
 		}
 	case ev.Type != zk.EventSession: // see tappedConn.event
@@ -175,14 +181,15 @@ func (s *Session) event(ev zk.Event) {
 	}
 }
 
-// established reports whether a server has served s.
+// established reports whether a server serves s, or has done so.
 func (s *Session) established() bool {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	return !s.opened.IsZero()
 }
 
-// info describes what has been going on in s since begin. It is called with c.mu held.
+// info describes s for a report of something that began at begin. It is called with c.mu
+// held.
 func (s *Session) info(begin time.Time, err error) SessionInfo {
 	return SessionInfo{ID: s.id, Server: s.wire.server, Timeout: time.Duration(s.lease.timeout), Begin: begin, End: time.Now(), Err: err}
 }
@@ -197,7 +204,7 @@ func (s *Session) abort() {
 	}
 }
 
-// A zkLogger passes on what go-zookeeper says of itself.
+// A zkLogger takes what go-zookeeper logs. It implements [zk.Logger].
 type zkLogger struct{ r *reporter }
 
-func (l zkLogger) Printf(format string, args ...any) { l.r.chatter(format, args...) }
+func (l zkLogger) Printf(format string, args ...any) { l.r.zkLog(format, args...) }

@@ -22,10 +22,10 @@ import (
 type history struct {
 	mu   sync.Mutex
 	said []string
-	ids  []int64
+	ids  []coord.SessionID
 }
 
-func (h *history) add(id int64, format string, args ...any) {
+func (h *history) add(id coord.SessionID, format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.said = append(h.said, fmt.Sprintf(format, args...))
@@ -62,7 +62,7 @@ func TestNewSessionAfterExpiry(t *testing.T) {
 				must(t, within(w, func() error { _, _, err := c.Exists(bg, "/"); return err }))
 				second := c.Kit().Session()
 				if second == first || second.ID() == first.ID() || isClosed(c.Expired()) || isClosed(second.Done()) || !isClosed(first.Done()) {
-					t.Errorf("sessions %x, then %x", first.ID(), second.ID())
+					t.Errorf("sessions %v, then %v", first.ID(), second.ID())
 				}
 				if !errors.Is(first.Err(), coord.ErrExpired) || second.Err() != nil {
 					t.Errorf("errors %v, then %v", first.Err(), second.Err())
@@ -122,17 +122,17 @@ func TestThousandFlaps(t *testing.T) {
 		synctest.Wait()
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		state, over := map[int64]string{}, map[int64]bool{}
-		var present int64
+		state, over := map[coord.SessionID]string{}, map[coord.SessionID]bool{}
+		var present coord.SessionID
 		for i, id := range h.ids {
 			said := h.said[i]
 			switch {
 			case over[id]:
-				t.Fatalf("session %x: %s after its end", id, said)
+				t.Fatalf("session %v: %s after its end", id, said)
 			case said == "connected" && state[id] == "connected", said == "suspended" && state[id] != "connected":
-				t.Fatalf("session %x: %s after %q", id, said, state[id])
+				t.Fatalf("session %v: %s after %q", id, said, state[id])
 			case said == "connected" && state[id] == "" && present != 0 && !over[present]:
-				t.Fatalf("session %x begins before %x is over", id, present)
+				t.Fatalf("session %v begins before %v is over", id, present)
 			}
 			state[id], present = said, id
 			over[id] = said == "expired"
@@ -162,7 +162,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 				l := w.line()
 				c := w.client(l, coord.Options{})
 				s := c.Kit().Session()
-				// The same states as elsewhere, but that they come to an end.
+				// The same states as elsewhere, except that they end.
 				var heal func()
 				switch cond.name {
 				case "server frozen":
@@ -186,13 +186,13 @@ func TestNothingCrossesSessions(t *testing.T) {
 				for i := range 70 {
 					wg.Go(func() {
 						time.Sleep(time.Duration(i%7) * 500 * time.Millisecond)
-						_, err := s.Multi(bg, coord.OpCreate(fmt.Sprintf("/e%d", i), nil, coord.Ephemeral))
+						_, err := s.Txn(bg, coord.OpCreate(fmt.Sprintf("/e%d", i), nil, coord.Ephemeral))
 						// What was in flight when the connection broke may have been done,
 						// in its own session; the rest ends with that.
 						if !errors.Is(err, coord.ErrExpired) && !cond.up {
 							t.Errorf("call %d: %v, want ErrExpired", i, err)
 						}
-						if err == nil || coord.Refused(err) {
+						if err == nil || refused(err) {
 							t.Errorf("call %d: %v, want doubt", i, err)
 						}
 					})
@@ -204,7 +204,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 				w.Await(c, coord.Connected)
 				time.Sleep(time.Minute)
 				if c.Kit().Session() == s || strings.Contains(w.Tree(), "/e") {
-					t.Errorf("in session %x, after %x, there is\n%s", c.Kit().Session().ID(), s.ID(), w.Tree())
+					t.Errorf("in session %v, after %v, there is\n%s", c.Kit().Session().ID(), s.ID(), w.Tree())
 				}
 			})
 		})
@@ -238,7 +238,7 @@ func TestAnotherSessionIDMeansExpiry(t *testing.T) {
 		}
 		w.Await(c, coord.Connected)
 		if id := c.Kit().Session().ID(); id == s.ID() || id == 0xabc {
-			t.Errorf("now in session %x", id)
+			t.Errorf("now in session %v", id)
 		}
 	})
 }

@@ -5,12 +5,10 @@ import (
 	"time"
 )
 
-// shutdown waits for what is left of a session that is over: at most two seconds, and
-// for as long as functions given to Call take. If closeSession is set and there is a
-// connection, it tells the ensemble first.
-//
-// It leaves no goroutine of the library behind for long: see [tappedConn.Write] for
-// what could make one stand still.
+// shutdown ends what is left of a session that is over, in at most two seconds. If
+// closeSession is set and there is a connection, it asks the ensemble to end the session,
+// too. It leaves no goroutine of the library behind for long: see [tappedConn.Write] for
+// what could block one forever.
 func (s *Session) shutdown(closeSession bool) {
 	limit, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -19,18 +17,19 @@ func (s *Session) shutdown(closeSession bool) {
 	s.c.mu.Unlock()
 	politely := closeSession && connected
 	if politely {
-		// The library gives the ensemble a second to answer. But for room in its
-		// queue it waits twice as long. There may be none if the program makes
-		// requests on the connection and the server takes no more bytes.
+		// The library gives the ensemble a second to answer. But for room in its queue it
+		// waits twice as long. There may be none if the program uses Client.Conn and the
+		// server takes no more bytes. So let what is under way finish first.
 		patience, cancel := context.WithTimeout(limit, 900*time.Millisecond)
 		defer cancel()
 		politely = finished(patience, answered) && wire.flushed(patience)
 	}
 	if !politely {
-		// The library asks for the session's end in any case, and waits a second
-		// for an answer, unless it is about to dial at that moment. And some kinds
-		// of request must not be with it while it closes: if the answer comes at
-		// that moment, the caller reads what the library's loop is writing.
+		// The library's Close asks for the end of the session in any case, and waits a
+		// second for an answer, unless the library is about to dial. So drop the
+		// connection, and wait until it is. And some requests must be over before Close:
+		// if the answer to one comes while it closes, the caller and the library's loop
+		// race for the response.
 		s.abort()
 		finished(limit, s.draining)
 		finished(limit, answered)
@@ -40,13 +39,13 @@ func (s *Session) shutdown(closeSession bool) {
 		defer close(gone)
 		s.conn.Close()
 		s.abort()
-		for range s.connDone {
+		for range s.connDone { // it is closed when the library's last goroutine ends
 		}
 	}()
 	if !finished(limit, gone) {
 		s.abort()
 	}
-	<-answered // from now on the library fails all that is asked of it
+	<-answered // soon: the library fails all requests now
 }
 
 // finished waits until done is closed, and reports whether it was before ctx ended.

@@ -7,15 +7,17 @@ import (
 )
 
 // maxRequest is the most bytes that a server takes as one request, unless its
-// jute.maxbuffer says otherwise. Its answer to more is to hang up.
+// jute.maxbuffer says otherwise. If a request has more, the server hangs up.
 const maxRequest = 1<<20 - 1
 
-// maxAuth is the most bytes that a scheme and its credential may have together.
+// maxAuth is the most bytes that a scheme and its credential may have together, beside the
+// header of the request and the lengths of the two.
 const maxAuth = maxRequest - (4 + 4 + 4 + 4 + 4)
 
-// checkMulti reports why a transaction of all these requests is more than a server
-// takes. The server would hang up without a word, on all else that the client has
-// under way, and the client would send it again. The error is [Refused].
+// checkMulti returns an error, which is [Session.Refused], if a transaction of these
+// requests is more than a server takes. If it were sent, the server would hang up
+// without a word, and all else that the client has under way would fail with it; and a
+// request that is repeated until it is answered would do that again and again.
 func checkMulti(requests ...any) error {
 	size := 4 + 4 + opHeader // xid, kind, and the header that ends the ops
 	for _, r := range requests {
@@ -25,12 +27,15 @@ func checkMulti(requests ...any) error {
 	return checkSize(size, requests)
 }
 
-// checkRequest reports the same of a request that is made by itself.
+// checkRequest does the same for a request that is made by itself.
 func checkRequest(r any) error {
 	path, data, acl, rest := measure(r)
 	return checkSize(4+4+len(path)+data+acl+rest, []any{r})
 }
 
+// checkSize returns the error, if size is too much. It names the largest request, and says
+// how much of all is data and how much access lists: a program that uses a recipe knows
+// only a part of what the recipe sends.
 func checkSize(size int, requests []any) error {
 	if size <= maxRequest {
 		return nil
@@ -52,7 +57,8 @@ func checkSize(size int, requests []any) error {
 		ErrTooLarge, size, where, more, allData, allACL, maxRequest)
 }
 
-// measure returns the path of a request and the sizes of its parts beside that.
+// measure returns the path of a request and the sizes of its other parts. The sizes are
+// computed, as the encoding is go-zookeeper's and done only when the request is sent.
 func measure(request any) (path string, data, acl, rest int) {
 	switch r := request.(type) {
 	case *zk.CreateTTLRequest:
@@ -72,8 +78,8 @@ func measure(request any) (path string, data, acl, rest int) {
 	panic(fmt.Sprintf("coord: a request of type %T", request))
 }
 
-// opHeader is the size of what stands before each op of a transaction, and behind
-// the last: kind, end, error.
+// opHeader is the size of the header before each op of a transaction and after the last:
+// the kind, whether it is the end, an error code.
 const opHeader = 4 + 1 + 4
 
 // aclSize is the size of an access list in a request.

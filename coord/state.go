@@ -2,15 +2,16 @@ package coord
 
 import "fmt"
 
-// A State says how much may be believed of a [Client]'s session.
+// A State says how a [Client]'s session stands, and so how far what was read in it, or is
+// held in it, can be relied on.
 type State uint8
 
 const (
 	Connecting State = iota // there has been no session yet
-	Connected               // the session is alive
-	Suspended               // the connection is lost; the session may yet survive
-	Expired                 // the session is over; another is being opened
-	Closed                  // Close was called
+	Connected               // a server serves the session
+	Suspended               // the connection is lost; the session may survive that
+	Expired                 // the session is over; the next one is being opened
+	Closed                  // Close was called; final
 )
 
 // String returns the name of s.

@@ -8,17 +8,18 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// NewStream returns a stream on path, for which run publishes values, on a goroutine
-// that [Client.Close] waits for. The op names what is done, for errors. The ctx that
-// run is given ends with the one given here, and when c is closed.
+// NewStream returns a stream on path, and calls run to publish its values, on a goroutine
+// that [Client.Close] waits for. The op is the verb for errors, such as "watch". The ctx
+// that run is given ends when the one given here does, and when c is closed.
 //
-// What run returns ends the stream, as the cause of an [Error] with op and path. If
-// run returns an Error itself, as from another stream, that one's cause is used; if
-// it returns nil, the cause of ctx's end. If path is invalid, or ctx has ended, or c
-// is closed, run is not called.
+// The stream ends when run returns, with an [*Error] that has op, path and, as its cause,
+// what run returns. If that is an Error itself, as from another stream, its cause is used;
+// if it is nil, the cause of ctx's end. If path is invalid, or ctx has ended, or c is
+// closed, run is not called.
 func NewStream[T any](ctx context.Context, c *Client, op, path string, run func(context.Context, event.Publisher[T]) error) *event.Stream[T] {
+	k := c.Kit()
 	out, p := event.NewStream[T]()
-	end := func(cause error) { p.Close(&Error{op, path, c.because(cause)}) }
+	end := func(cause error) { p.Close(&Error{op, path, c.withRefusals(cause)}) }
 	if err := zkpath.Check(path); err != nil {
 		end(err)
 		return out
@@ -27,14 +28,15 @@ func NewStream[T any](ctx context.Context, c *Client, op, path string, run func(
 		end(context.Cause(ctx))
 		return out
 	}
-	ok := c.kit.Go(func(life context.Context) {
+	ok := k.Go(func(open context.Context) {
+		// A context for run has the values of the caller's, and ends with either.
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
-		defer context.AfterFunc(life, func() { stop(context.Cause(life)) })()
+		defer context.AfterFunc(open, func() { stop(context.Cause(open)) })()
 		cause := errExited
 		defer func() { end(cause) }() // run may not return
 		err := run(ctx, p)
-		if e, ok := err.(*Error); ok {
+		if e, ok := err.(*Error); ok { // so that one error has one op and one path
 			err = e.Err
 		}
 		if err == nil {
@@ -51,5 +53,6 @@ func NewStream[T any](ctx context.Context, c *Client, op, path string, run func(
 	return out
 }
 
-// errNoCause is the end of a stream for which nobody has given a reason.
-var errNoCause = errors.New("coord: stream ended without a reason")
+// errNoCause is the cause of the end of a stream or of a Hold whose recipe has given none.
+// It must not be nil, which means that there has been no end.
+var errNoCause = errors.New("coord: recipe ended without a cause")

@@ -69,8 +69,8 @@ func (m *meter) carried() (conns, most int) {
 	return m.conns, m.most
 }
 
-// dialled returns a client that dials with m.
-func dialled(tb testing.TB, m *meter, servers []string, acl []coord.ACL) *coord.Client {
+// dialed returns a client that dials with m.
+func dialed(tb testing.TB, m *meter, servers []string, acl []coord.ACL) *coord.Client {
 	tb.Helper()
 	c, err := coord.Dial(bg, servers, &coord.Options{Dial: m.Dial, ACL: acl})
 	must(tb, err)
@@ -103,11 +103,11 @@ var tooLarge = []struct {
 		m := members.New(c, path[:strings.LastIndexByte(path, '/')]).Keep(ctx, members.Member{ID: "x", Data: make([]byte, maxData)})
 		return ended(ctx, m.Done(), m.Err)
 	}},
-	{"members, Update", "update", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
+	{"members, SetData", "setdata", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
 		m := members.New(c, path[:strings.LastIndexByte(path, '/')]).Keep(ctx, members.Member{ID: "x"})
 		<-m.Joined()
-		refused := m.Update(ctx, make([]byte, maxData))
-		if err := errors.Join(m.Update(ctx, []byte("small")), m.Leave(bg)); err != nil {
+		refused := m.SetData(ctx, make([]byte, maxData))
+		if err := errors.Join(m.SetData(ctx, []byte("small")), m.Leave(bg)); err != nil {
 			return fmt.Errorf("is no member any more: %w", err)
 		}
 		return refused
@@ -139,10 +139,12 @@ var tooLarge = []struct {
 		return err
 	}},
 	{"config, Publish", "publish", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
-		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": strings.Repeat("x", maxData)})
+		_, err := config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": strings.Repeat("x", maxData)}, nil)
+		return err
 	}},
 	{"config, Publish of two", "publish", limit / 2, func(ctx context.Context, c *coord.Client, path string) error {
-		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": "", "l": ""})
+		_, err := config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": "", "l": ""}, nil)
+		return err
 	}},
 	{"a directory", "", limit - 40, func(ctx context.Context, c *coord.Client, path string) error {
 		return c.Kit().Session().MakeDir(ctx, path+"/and/some/more/levels/with/names")
@@ -158,13 +160,13 @@ func TestTooLarge(t *testing.T) {
 			bubble(t, func(w *world) {
 				const path = "/a/x"
 				m := &meter{dial: w.line().Dial}
-				c := dialled(w, m, []string{"server"}, aclOf(x.acl))
+				c := dialed(w, m, []string{"server"}, aclOf(x.acl))
 				ctx, cancel := context.WithTimeout(bg, time.Minute) // of the bubble
 				defer cancel()
 				began := time.Now()
 				err := x.run(ctx, c, path)
 				var e *coord.Error
-				if !coord.Refused(err) || x.op != "" && (!errors.As(err, &e) || e.Op != x.op || e.Path != path) {
+				if !refused(err) || x.op != "" && (!errors.As(err, &e) || e.Op != x.op || e.Path != path) {
 					t.Errorf("after %v: %.200v", time.Since(began), err)
 				}
 				if text := fmt.Sprint(err); !strings.Contains(text, "1048575") || !strings.Contains(text, `"/a/x`) {

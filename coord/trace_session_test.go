@@ -27,7 +27,7 @@ func TestTraceOfSessions(t *testing.T) {
 				if ctx.Value(number{}) != "dial" || ctx.Err() != nil || i.Server != "server:2181" || i.ID != 0 && i.Timeout != 10*time.Second {
 					t.Errorf("%s: %v, %+v", what, ctx, i)
 				}
-				line := fmt.Sprintf("%s session %x", what, i.ID&0xff)
+				line := fmt.Sprintf("%s session %d", what, i.ID&0xff)
 				for _, about := range []time.Duration{2500 * time.Millisecond, 5500 * time.Millisecond, 28 * time.Second} {
 					if off := i.End.Sub(i.Begin) - about; off.Abs() <= time.Second {
 						line += fmt.Sprint(" after about ", about)

@@ -57,10 +57,10 @@ func TestTransactRefused(t *testing.T) {
 		})
 		s := c.Kit().Session()
 		err = s.Retry(bg, func() error {
-			_, err := s.Multi(bg, coord.OpCheck("/none", -1), coord.OpDelete("/none", -1))
+			_, err := s.Txn(bg, coord.OpCheck("/none", -1), coord.OpDelete("/none", -1))
 			return err
 		})
-		if !coord.Refused(err) || tries != 1 {
+		if !refused(err) || tries != 1 {
 			t.Errorf("after %d tries: %v, which is no refusal", tries, err)
 		}
 	})

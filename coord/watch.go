@@ -14,19 +14,29 @@ import (
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// Watch follows path until ctx ends. The stream's first value comes when the
-// ensemble has given one. It ends with an [Error] whose cause is ctx's, or
-// [ErrClosed], or the ensemble's refusal, such as zk.ErrNoAuth; a znode that is
-// not there is no error but a value. The existence of a znode that the client may not
-// read can be queried, but newer servers send no event when it changes.
+// Watch follows the znode at path until ctx ends: whether it exists, its data or its
+// children, as kind says. The first value of the stream comes when the ensemble has
+// answered; that the znode does not exist is a value and no error. The stream ends with
+// an [*Error] whose cause is ctx's, [ErrClosed], or the ensemble's refusal, such as
+// [ErrNoAuth]. The existence of a znode that the client may not read can be queried,
+// but newer servers send no event when it changes.
 //
-// The stream costs no goroutine, and however many streams follow one path, the
-// ensemble sees one watch of each kind.
+// A stream costs no goroutine, and however many streams follow one path, the ensemble has
+// one watch of each kind.
 func (c *Client) Watch(ctx context.Context, path string, kind event.Kind) *event.Stream[event.Snapshot] {
 	if err := zkpath.Check(path); err != nil {
 		return event.Ended[event.Snapshot](&Error{"watch", path, err})
 	}
 	return c.loop.Watch(ctx, c.FullPath(path), path, kind)
+}
+
+// The recipes of this module get sets of watched znodes by this way, for their type is no
+// part of the API.
+func init() {
+	watch.SetOf = func(client any) *watch.Set {
+		c := client.(*Client)
+		return c.loop.NewSet(c.FullPath)
+	}
 }
 
 // source is where the loop reads. It implements [watch.Source].
@@ -40,9 +50,9 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	if err == nil {
 		answer, err = session.carryOut(r)
 	}
-	if err != nil && !Refused(err) && !errors.Is(err, ErrExpired) {
-		// The loop will ask again at once. Whatever the reason is, once more
-		// within microseconds would not help.
+	if err != nil && !refused(err) && !errors.Is(err, ErrExpired) {
+		// The loop will ask again at once, which within microseconds would not help. After
+		// an expiry it waits for the next session by itself.
 		_ = session.pause(s.c.ctx, 5*time.Millisecond)
 	}
 	return answer, err
@@ -118,6 +128,7 @@ func (s *Session) catchUp(ctx context.Context) error {
 	if synced {
 		return nil
 	}
+	// Not retried here, for the callers of catchUp do that.
 	err := s.ask(ctx, purpose{"sync", "/"}, syncFrame("/")).err
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -125,8 +136,10 @@ func (s *Session) catchUp(ctx context.Context) error {
 	return err
 }
 
-func (s source) Refused(err error) bool { return Refused(err) }
+// Refused implements [watch.Source].
+func (s source) Refused(err error) bool { return refused(err) }
 
+// Ended implements [watch.Source].
 func (s source) Ended(path string, cause error) error {
-	return &Error{"watch", path, s.c.because(cause)}
+	return &Error{"watch", path, s.c.withRefusals(cause)}
 }

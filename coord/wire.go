@@ -12,54 +12,57 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// A tappedConn sits between go-zookeeper and one connection and sees every frame. The
-// library writes each frame with one Write, so nothing needs to be put together on the
-// way out. On the way in the tap reads frames whole.
+// A tappedConn is between go-zookeeper and one connection, and sees every frame. The
+// library writes each frame with one Write. The tap reads frames whole, and hands them on
+// to the library in the pieces that it asks for.
 //
-// It notes when each request was written, which one was answered, and whether a quorum
-// has carried it out: the lease goes by that. And it changes what the library believes
-// in four ways:
+// It notes when each request was written, which one an answer is for, and whether a quorum
+// has carried it out. The lease is computed from that. And the tap changes what the
+// library does in four ways:
 //
-//   - The library is told half the session timeout, so that it sends heartbeats twice
+//   - The library is told half of the session timeout, so that it sends heartbeats twice
 //     as often. The server is told the whole.
-//   - The library gives up on a server that takes long over one frame. The tap takes
-//     no deadlines from it: keepLease looks at all that comes.
+//   - The library gives up on a server that takes long over one frame. The tap takes no
+//     deadlines from it: keepLease decides, by everything that comes.
 //   - The library's record of the newest zxid races with its own reading of it when it
-//     reconnects, which can lose events for good. So it is never told a zxid. The
-//     session keeps the record, and the tap puts it in where the library sends it.
-//   - Credentials are presented by the tap, directly behind the handshake, because the
-//     library deadlocks if the connection fails while it does.
+//     reconnects, which can lose events for good. So it is never told a zxid. The session
+//     keeps the record, and the tap inserts it where the library would send it.
+//   - Credentials are presented by the tap, directly after the handshake, because the
+//     library deadlocks if the connection fails while it presents them.
 type tappedConn struct {
 	net.Conn
 	s      *Session
 	server string
-	// began is when it was dialled.
+	// began is when it was dialed.
 	began time.Time
-	// seen is the newest zxid that the session had seen by then.
+	// seen is the newest zxid that the session had seen when the connection was made. What
+	// it sees later must not be in SetWatches: there would be no event for a change before
+	// it, though the change may be unread.
 	seen int64
 
-	// asked is when the handshake was written. The library does that before it starts
-	// to read and write side by side.
+	// asked is when the handshake was written. It needs no lock: the library writes it
+	// before it starts to read and write on two goroutines.
 	asked moment
 
-	// Owned by whoever reads: the library's connect loop in the handshake, then its
-	// receive loop.
+	// Owned by the goroutine that reads: that of the library's connect loop in the
+	// handshake, and then that of its receive loop.
 	in    *bufio.Reader
 	stage stage
 	// frame is what has not been read yet of the frame in hand.
 	frame []byte
-	// logins are the schemes presented and not answered yet, oldest first.
+	// logins are the schemes that were presented and not answered yet, oldest first.
 	logins []string
 
-	// writing holds a token while something is written.
+	// writing holds a token while something is written. A mutex would not do, because
+	// flushed waits for it with a limit.
 	writing chan struct{}
 
 	// The rest is guarded by s.c.mu.
 
 	sent pipeline
-	// left says that keepLease has given the connection up, and ended that there are no
-	// more answers.
-	left, ended bool
+	// abandoned says that keepLease has left the server, and ended that there are no more
+	// answers.
+	abandoned, ended bool
 	// out is what the writer has to write, which is at work while busy is set.
 	out  []*call
 	busy bool
@@ -72,18 +75,19 @@ type tappedConn struct {
 type stage uint8
 
 const (
-	// dialled: the server has not said anything.
-	dialled stage = iota
+	// dialed: the server has not said anything.
+	dialed stage = iota
 	// accepted: it has answered the handshake.
 	accepted
-	// serving: it has answered what was asked behind that, and serves the session.
+	// serving: it has answered the heartbeat after that, and serves the session.
 	serving
 	// trusted: it has served the session for a while.
 	trusted
 )
 
-// adopt returns conn, to server, with a tap, and makes it the session's connection; the
-// error is that the session is over. The server must serve it before the time by.
+// adopt returns conn, a connection to server, with a tap, and makes it the session's
+// connection, unless the session is over. The server must serve the session before the
+// time by.
 func (s *Session) adopt(conn net.Conn, server string, began, by time.Time) (*tappedConn, error) {
 	_ = conn.SetDeadline(by) // best effort: a conn without deadlines is used all the same
 	t := &tappedConn{
@@ -103,21 +107,21 @@ func (s *Session) adopt(conn net.Conn, server string, began, by time.Time) (*tap
 	return t, nil
 }
 
-// abort closes the connection at once. With TCP, what has not been delivered is
-// thrown away: a request that was given up must not arrive much later.
+// abort closes the connection at once. With TCP, what has not been delivered is discarded:
+// a request that was given up must not arrive much later.
 func (t *tappedConn) abort() {
 	conn := t.Conn
 	if c, ok := conn.(interface{ NetConn() net.Conn }); ok { // TLS
 		conn = c.NetConn()
 	}
 	if c, ok := conn.(interface{ SetLinger(int) error }); ok {
-		_ = c.SetLinger(0) // best effort: closed it is in any case
+		_ = c.SetLinger(0) // best effort: it is closed in any case
 	}
-	_ = conn.Close() // the only answer would be that it was closed already
+	_ = conn.Close() // an error could only say that it was closed already
 }
 
-// flushed waits until nothing is being written, and reports whether it was so before
-// ctx ended.
+// flushed waits until nothing is being written, and reports whether that came before the
+// end of ctx.
 func (t *tappedConn) flushed(ctx context.Context) bool {
 	select {
 	case t.writing <- struct{}{}:
@@ -135,12 +139,12 @@ func (t *tappedConn) Close() error {
 	return nil
 }
 
-// SetReadDeadline implements [net.Conn], and ignores what the library wants. It would
-// wait ten times too long for the handshake, and forever for the second half of its
-// answer, but not long enough for a large answer on a slow line.
+// SetReadDeadline implements [net.Conn], and does nothing. The library's deadline would be
+// ten times too long for the handshake, would not cover the second half of its answer, and
+// would be too short for a large answer on a slow line.
 func (t *tappedConn) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline implements [net.Conn], in the same way.
+// SetWriteDeadline implements [net.Conn], and does nothing either.
 func (t *tappedConn) SetWriteDeadline(time.Time) error { return nil }
 
 // Write implements [net.Conn]. It takes one frame.
@@ -163,10 +167,10 @@ func (t *tappedConn) Write(b []byte) (int, error) {
 			t.failed(err)
 			return 0, err
 		}
-		// The library will see the reads fail. Were it told here, it would answer
-		// the request for this, and again for the end of the connection; with the
-		// answer that a Close of its own has given before these are more than it
-		// has room for, and it would stand still for good.
+		// The library will see the reads fail. If it were told here as well, it would
+		// answer the request twice: for this, and for the end of the connection. With the
+		// answer that the library's Close may have given before, that is more than there
+		// is room for, and a goroutine of the library would block forever.
 	}
 	return len(b), nil
 }
@@ -209,8 +213,8 @@ func (t *tappedConn) note(at moment, r request) {
 	t.sent = append(t.sent, r)
 }
 
-// write writes a frame. The kernel takes more of a long one as the server takes what
-// was before, which is a sign of life.
+// write writes a frame, a long one in pieces. If the kernel takes another piece, the server
+// has taken earlier ones, which is a sign of life.
 func (t *tappedConn) write(frame []byte) error {
 	for len(frame) > largeRequest {
 		if _, err := t.Conn.Write(frame[:largeRequest]); err != nil {
@@ -223,7 +227,7 @@ func (t *tappedConn) write(frame []byte) error {
 	return err
 }
 
-// hears notes that bytes have come, or gone, of what is not there as a whole.
+// hears notes that bytes have come, or gone, of a frame that is not complete yet.
 func (t *tappedConn) hears() {
 	t.s.c.mu.Lock()
 	defer t.s.c.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// maxFrame is more bytes than any answer has: 100,000 children take 5 MiB.
+// maxFrame is more bytes than any answer has: the names of 100,000 children take 5 MiB.
 const maxFrame = 64 << 20
 
-// Read implements [net.Conn]. The library reads a frame in pieces, but it sees nothing of
-// one that has not come as a whole.
+// Read implements [net.Conn]. The library reads a frame in pieces, but gets nothing of one
+// that is not complete: it would wait for the rest without a deadline.
 func (t *tappedConn) Read(b []byte) (int, error) {
 	for len(t.frame) == 0 {
 		frame, err := t.next()
@@ -29,8 +29,8 @@ func (t *tappedConn) Read(b []byte) (int, error) {
 }
 
 // failed notes why the server says nothing more, or does not take the handshake. Once it
-// serves the session, the end of the connection is nothing to complain of, unless the
-// server says that the client is not wanted.
+// serves the session, the end of the connection is no failure to connect, unless the server
+// refuses the client for good.
 func (t *tappedConn) failed(err error) {
 	if t.s.Err() != nil || t.stage >= serving && !final(err) {
 		return
@@ -38,14 +38,17 @@ func (t *tappedConn) failed(err error) {
 	t.s.c.failed(t.server, t.began, t.explained(err))
 }
 
-// next reads a frame and returns what the library is to see of it, if anything. An error
-// ends the connection: the library then tries the next server.
+// next reads a frame and returns what the library is to see of it, which may be nothing. An
+// error ends the connection, and the library tries the next server.
+//
+// The order matters: the lease and the state of the client learn of an answer before the
+// library does. So when a request returns, they know of it.
 func (t *tappedConn) next() ([]byte, error) {
 	frame, err := t.readFrame()
 	switch {
 	case err != nil:
 		return nil, err
-	case t.stage == dialled:
+	case t.stage == dialed:
 		return t.connectResponse(frame)
 	}
 	d := jute.NewDecoder(frame[4:])
@@ -102,7 +105,7 @@ func (t *tappedConn) answered(h jute.ReplyHeader, body []byte) request {
 		s.c.become(s, Expired, errEnsemble)
 	}
 	err := coded(code)
-	if h.Code == jute.OK && err != nil && !Refused(err) {
+	if h.Code == jute.OK && err != nil && !refused(err) {
 		err = &refusal{"", err} // what is said of one op says that none was carried out
 	}
 	s.arm(r.call, code)
@@ -111,9 +114,9 @@ func (t *tappedConn) answered(h jute.ReplyHeader, body []byte) request {
 	return r
 }
 
-// readFrame reads a frame, with its length in front. What has come of one that is not
-// there yet counts as a sign of life. The peer has said what the length is, but for the
-// first frame the peer may be anything, so that is not believed without a bound.
+// readFrame reads a frame, with its length in front. The bytes of an incomplete one
+// count as signs of life. The length is checked, because the peer may not be a
+// ZooKeeper server at all, and a buffer is made of that length.
 func (t *tappedConn) readFrame() ([]byte, error) {
 	head, err := t.in.Peek(4)
 	if err != nil {

@@ -63,6 +63,9 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
+// refused is what a Session says of err, any session.
+func refused(err error) bool { return new(coord.Session).Refused(err) }
+
 func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {

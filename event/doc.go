@@ -11,8 +11,8 @@
 //   - It delivers states, not steps. A receive yields the newest value; values
 //     that nobody received in time are dropped. So no buffer can overflow, and
 //     a reader that never reads delays nobody.
-//   - It ends on the newest state. Whatever was missed while the connection was
-//     down is made good by reading again at every reconnect and in every new
+//   - It ends on the newest state. Changes that were missed while the connection was
+//     down are made up for by reading again at every reconnect and in every new
 //     session; until that has happened the value says Suspended.
 //   - It never goes back in one session, and no value comes twice running.
 package event
@@ -47,8 +47,7 @@ type Snapshot struct {
 	Children  []string // only of kind Children; sorted; not to be modified
 	Suspended bool     // the connection is down, and this is what was last known
 
-	// Stat is the znode's bookkeeping, zero unless Exists. A stream of kind
-	// Presence does not follow it: there it is as of when the znode was last
-	// seen to appear.
+	// Stat is the znode's bookkeeping, zero unless Exists. Streams of kind Presence do
+	// not keep it current: there it dates from the last time the znode appeared.
 	Stat
 }

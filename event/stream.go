@@ -16,12 +16,12 @@ type Stream[T any] struct {
 
 	mu     sync.Mutex
 	latest T
-	any    bool
+	has    bool // there is a latest
 	err    error
 }
 
-// A Publisher is the side of a [Stream] that gives it values, for those who
-// write recipes. Its methods never block, whatever the receiver does.
+// A Publisher is the side of a [Stream] that gives it values. It is for recipes. Its
+// methods never block, even if nobody receives.
 type Publisher[T any] struct{ s *Stream[T] }
 
 // NewStream returns a stream without a value yet, and its publisher.
@@ -49,7 +49,7 @@ func (s *Stream[T]) Updates() <-chan T { return s.updates }
 func (s *Stream[T]) Latest() (T, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.latest, s.any
+	return s.latest, s.has
 }
 
 // All returns the values that arrive until s ends. It receives from the same
@@ -63,6 +63,7 @@ func (s *Stream[T]) All() iter.Seq[T] {
 					return
 				}
 			case <-s.done:
+				// If both were ready the select above has taken either.
 				select {
 				case v := <-s.updates: // published before the end
 					yield(v)
@@ -93,17 +94,19 @@ func (p Publisher[T]) Publish(v T) {
 	if s.err != nil {
 		return
 	}
-	s.latest, s.any = v, true
+	s.latest, s.has = v, true
 	select {
 	case <-s.updates: // overtaken
 	default:
 	}
-	s.updates <- v // has room: nobody else sends, for s.mu is held
+	s.updates <- v // there is room, since only the holder of s.mu sends
 }
 
-// Close ends the stream for the reason err, which must not be nil. Only the
-// first call counts.
+// Close ends the stream with err, which must not be nil. Only the first call counts.
 func (p Publisher[T]) Close(err error) {
+	if err == nil { // the stream would be over and say that it is not
+		panic("event: Publisher.Close(nil): a stream ends for a reason")
+	}
 	s := p.s
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,8 +45,8 @@
 //
 // A Mutex is the lock of ZooKeeper's recipes: contenders queue by ephemeral
 // sequential znodes in a directory, the lowest number holds, and each of the
-// others watches the one before it. The names are those of Apache Curator, whose
-// InterProcessMutex can share the directory, as can go-zookeeper's Lock, and kazoo's
-// if it is given extra_lock_patterns=["-lock-"]. It is tested with Curator 5.4 and
-// kazoo 2.8.
+// others watches the one before it. The names are those of Apache Curator but for a
+// shorter id. Its InterProcessMutex can share the directory, as can go-zookeeper's
+// Lock, and kazoo's if it is given extra_lock_patterns=["-lock-"]. It is tested with
+// Curator 5.4 and kazoo 2.8.
 package lock

@@ -12,13 +12,12 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
-	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
 // What a Mutex says of its contenders.
-func TestListing(t *testing.T) { inBoth(t, mutex, listings, nothingLeft) }
+func TestListing(t *testing.T) { inBoth(t, mutex, slices.Concat(listings, watchings), nothingLeft) }
 
 // labelled starts to acquire the lock for c under a label and waits until it is
 // in line as the n-th child.
@@ -37,15 +36,8 @@ func (w place) contenders(c *locktest.Client) []coord.Contender {
 	return all
 }
 
+// labels returns the labels of all, and who of them is revoked.
 func labels(all []coord.Contender) string {
-	var names []string
-	for _, c := range all {
-		names = append(names, c.Label)
-	}
-	return strings.Join(names, " ")
-}
-
-func revocations(all []coord.Contender) string {
 	var names []string
 	for _, c := range all {
 		name := c.Label
@@ -57,6 +49,13 @@ func revocations(all []coord.Contender) string {
 	return strings.Join(names, " ")
 }
 
+// hidden returns a client whose contenders nobody else may read.
+func (w place) hidden() *locktest.Client {
+	key := coord.Auth{Scheme: "digest", Credential: []byte("user:secret")}
+	return w.Dial(nil, &coord.Options{SessionTimeout: T, Auth: []coord.Auth{key}, ACL: []coord.ACL{key.ACL(coord.PermAll)}})
+}
+
+// listings are what a Mutex says of its contenders when it is asked.
 var listings = []scenario{
 	{"contenders are listed in order, with label, session, node, time and the token that they will hold by (R40)", func(w place) {
 		reader := w.Client(T)
@@ -77,7 +76,7 @@ var listings = []scenario{
 		}
 		for i, c := range all {
 			if c.Label != names[i] || c.Node != nodes[i] || c.Session != clients[i].Kit().Session().ID() {
-				w.Errorf("contender %d: %+v, want %s of session %x at %s", i, c, names[i], clients[i].Kit().Session().ID(), nodes[i])
+				w.Errorf("contender %d: %+v, want %s of session %v at %s", i, c, names[i], clients[i].Kit().Session().ID(), nodes[i])
 			}
 			if c.Since.Before(began) || c.Since.After(now) {
 				w.Errorf("since %v, not in %v to %v", c.Since, began, now)
@@ -148,11 +147,7 @@ var listings = []scenario{
 	{"a contender that may not be read is listed without label", func(w place) {
 		b := w.Client(T)
 		w.Must(w.Held(b).Release(bg)) // makes a directory for everyone
-		a := w.Dial(nil, &coord.Options{
-			SessionTimeout: T,
-			Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
-			ACL:            []coord.ACL{coord.Auth{Scheme: "digest", Credential: []byte("user:secret")}.ACL(coord.PermAll)},
-		})
+		a := w.hidden()
 		ha := w.labelled(a, "hidden", 1)
 		w.Grant(ha)
 		hb := w.labelled(b, "open", 2)
@@ -161,7 +156,7 @@ var listings = []scenario{
 			w.Fatalf("contenders: %+v", all)
 		}
 		if c := all[0]; c.Session != a.Kit().Session().ID() || c.Token != ha.Token() || c.Since.IsZero() {
-			w.Errorf("hidden contender: %+v, want session %x, token %d", c, a.Kit().Session().ID(), ha.Token())
+			w.Errorf("hidden contender: %+v, want session %v, token %d", c, a.Kit().Session().ID(), ha.Token())
 		}
 		if got := labels(w.contenders(a)); got != "hidden open" {
 			w.Errorf("contenders as the one with the key sees them: %q", got)
@@ -181,54 +176,13 @@ var listings = []scenario{
 		// withholds the events of a znode from whoever may not read it.
 		b := w.Client(T)
 		w.Must(w.Held(b).Release(bg)) // makes a directory for everyone
-		a := w.Dial(nil, &coord.Options{
-			SessionTimeout: T,
-			Auth:           []coord.Auth{{Scheme: "digest", Credential: []byte("user:secret")}},
-			ACL:            []coord.ACL{coord.Auth{Scheme: "digest", Credential: []byte("user:secret")}.ACL(coord.PermAll)},
-		})
+		a := w.hidden()
 		ha := w.Held(a)
 		hb := w.Behind(b, 2)
 		w.IsOpen("acquired", hb.Acquired())
 		w.Must(ha.Release(bg))
 		w.Grant(hb)
 		w.Must(hb.Release(bg))
-	}},
-	{"a contender that is revoked is listed as such, with its label as far as that is known (R39)", func(w place) {
-		a, b, early, late := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
-		shows := func(watch *event.Stream[coord.Queue], want string) {
-			w.Helper()
-			w.Eventually(want, func() bool {
-				q, _ := watch.Latest()
-				return revocations(q.Contenders) == want && !q.Suspended
-			})
-		}
-		ctx, cancel := context.WithCancel(bg)
-		defer cancel()
-		watch := lock.New(early.Client, w.Dir).Watch(ctx)
-		ha := w.labelled(a, "ada", 1)
-		hb := w.labelled(b, "ben", 2)
-		shows(watch, "ada ben")
-		revoke := func() {
-			w.Helper()
-			_, err := w.Op().Set(w.Dir+"/"+w.Children()[0], []byte("__REVOKE__"), -1)
-			w.Must(err)
-		}
-		revoke()
-		shows(watch, "ada(revoked) ben")
-		if got := revocations(w.contenders(late)); got != "(revoked) ben" {
-			w.Errorf("listed after the revocation: %q", got)
-		}
-		shows(lock.New(late.Client, w.Dir).Watch(ctx), "(revoked) ben")
-		w.Wants(w.Outcome(ha), coord.ErrRevoked)
-		w.Must(ha.Release(bg))
-		shows(watch, "ben")
-		w.Grant(hb)
-		revoke()
-		shows(watch, "ben(revoked)")
-		w.Must(hb.Release(bg))
-		shows(watch, "")
-		w.Must(early.Close()) // and with it the watches that the server has
-		w.Must(late.Close())
 	}},
 	{"a listing ends when its ctx does, though the link is silent (R61)", func(w place) {
 		a := w.Client(T)
@@ -255,65 +209,5 @@ var listings = []scenario{
 		if d := time.Since(began); d > w.Bound(100*time.Millisecond) {
 			w.Errorf("took %v", d)
 		}
-	}},
-	{"a closed client lists and watches nothing, and neither can be asked of a bad path (R47)", func(w place) {
-		a, b := w.Client(T), w.Client(T)
-		watch := lock.New(a.Client, w.Dir).Watch(bg)
-		w.Eventually("first value", func() bool { _, any := watch.Latest(); return any })
-		w.Must(a.Close())
-		w.Wait("end of the watch", watch.Done())
-		w.Wants(watch.Err(), coord.ErrClosed)
-		_, err := lock.New(a.Client, w.Dir).Contenders(bg)
-		w.Wants(err, coord.ErrClosed)
-		late := lock.New(a.Client, w.Dir).Watch(bg)
-		w.Wait("end of the watch", late.Done())
-		w.Wants(late.Err(), coord.ErrClosed)
-
-		bad := lock.New(b.Client, "/a//b")
-		_, err = bad.Contenders(bg)
-		w.Wants(err, coord.ErrInvalidPath)
-		refused := bad.Watch(bg)
-		w.Wait("end of the watch", refused.Done())
-		w.Wants(refused.Err(), coord.ErrInvalidPath)
-	}},
-	{"a watch ends up at the truth after a cut and in a new session (R34)", func(w place) {
-		a, b, c, reader := w.Client(T), w.Client(T), w.Client(T), w.Client(T)
-		ctx, cancel := context.WithCancel(bg)
-		watch := lock.New(reader.Client, w.Dir).Watch(ctx)
-		shows := func(want ...string) {
-			w.Helper()
-			w.Eventually(strings.Join(want, " ")+" in the watch", func() bool {
-				q, any := watch.Latest()
-				return any && labels(q.Contenders) == strings.Join(want, " ") && !q.Suspended
-			})
-			q, _ := watch.Latest()
-			all := q.Contenders
-			nodes := w.Children()
-			if !slices.EqualFunc(all, nodes, func(c coord.Contender, node string) bool { return c.Node == node }) {
-				w.Errorf("watch shows %+v, children are %q", all, nodes)
-			}
-		}
-		shows()
-		ha := w.labelled(a, "a", 1)
-		shows("a")
-		up := w.Down(reader)
-		hb := w.labelled(b, "b", 2)
-		w.Must(ha.Release(bg))
-		up()
-		shows("b")
-		over := reader.Expired()
-		w.Expire(reader)
-		w.Wait("expiry", over)
-		hc := w.labelled(c, "c", 2)
-		shows("b", "c")
-		w.Grant(hb)
-		w.Must(hb.Release(bg))
-		shows("c")
-		w.Must(hc.Release(bg))
-		shows()
-		cancel()
-		w.Wait("end of the watch", watch.Done())
-		w.Wants(watch.Err(), context.Canceled)
-		w.Must(reader.Close()) // and with it the watch that the server has
 	}},
 }

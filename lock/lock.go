@@ -2,17 +2,16 @@ package lock
 
 import (
 	"context"
-	"errors"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
-// ErrNested ends an Acquire whose ctx comes from the [coord.Hold.Context] of a hold of
-// the same lock, by the same client, or from its Do or Run: the caller would wait for
-// itself.
-var ErrNested = errors.New("lock: held by the caller already; share that hold")
+// ErrNested ends an Acquire or TryAcquire whose ctx comes from the
+// [coord.Hold.Context] of a hold of the same lock, by the same client, or from its Do or
+// Run: the caller would wait for itself. Package rwlock has the same error.
+var ErrNested = queue.ErrNested
 
 // A Mutex is a lock that at most one client of an ensemble holds at a time.
 // Contenders are served in the order in which they asked.
@@ -22,27 +21,17 @@ var ErrNested = errors.New("lock: held by the caller already; share that hold")
 type Mutex struct {
 	c    *coord.Client
 	dir  string
-	opts options
+	opts queue.Options
 }
 
-// options are what an Option adjusts.
-type options struct{ label string }
-
-func apply(opts []Option) (all options) {
-	for _, o := range opts {
-		o(&all)
-	}
-	return all
-}
-
-// An Option adjusts a [Mutex] or an [Unqueued].
-type Option func(*options)
+// An Option adjusts a [Mutex] or an [Unqueued]. The locks of package rwlock have the same
+// options.
+type Option = queue.Option
 
 // Label makes the contenders of a lock show text to the others, such as a host name
-// or an address: see [coord.Contender]. It may be up to 1 KiB long.
-func Label(text string) Option {
-	return func(o *options) { o.label = text }
-}
+// or an address: see [coord.Contender]. It may be up to 1 KiB long, or what asks for the
+// lock ends with [coord.ErrTooLarge].
+func Label(text string) Option { return queue.Label(text) }
 
 // New returns the lock whose contenders queue in the directory dir. The
 // directory and what is missing above it are created when first needed, as
@@ -50,7 +39,7 @@ func Label(text string) Option {
 // belongs to the lock, which may overwrite its data. Any use of a Mutex whose dir
 // cannot be one ends with [coord.ErrInvalidPath].
 func New(c *coord.Client, dir string, opts ...Option) *Mutex {
-	return &Mutex{c: c, dir: dir, opts: apply(opts)}
+	return &Mutex{c: c, dir: dir, opts: queue.Apply(opts)}
 }
 
 // Acquire joins the queue for m and returns at once.
@@ -62,29 +51,31 @@ func New(c *coord.Client, dir string, opts ...Option) *Mutex {
 //
 // A contender belongs to one session. If that ends before the lock is acquired, the
 // Hold ends with [coord.ErrExpired]; call Acquire again. [Mutex.Run] does.
+//
+// Locks do not nest: see [ErrNested].
 func (m *Mutex) Acquire(ctx context.Context) *coord.Hold {
-	if m.c.Kit().Nested(ctx, m.dir) {
-		return nested(ctx, m.c, m.dir)
-	}
 	return m.enter(ctx, "acquire", false)
-}
-
-// nested returns the Hold of an Acquire that would wait for its caller.
-func nested(ctx context.Context, c *coord.Client, path string) *coord.Hold {
-	return c.Kit().NewHold(ctx, "acquire", path, func(*coord.Keeper) error { return ErrNested })
 }
 
 // TryAcquire is like [Mutex.Acquire], but ends with [coord.ErrLocked] if anyone
 // is ahead in the queue. It is decided by the place in the queue and not by time: it
 // waits only for answers of the ensemble, for as long as ctx allows. Holds that the
 // same client has released or given up are not in its way: it waits until they are
-// removed.
+// removed. If the caller itself holds m, it ends with [ErrNested].
 func (m *Mutex) TryAcquire(ctx context.Context) *coord.Hold {
 	return m.enter(ctx, "tryacquire", true)
 }
 
 func (m *Mutex) enter(ctx context.Context, op string, try bool) *coord.Hold {
-	return queue.Enter(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.opts.label, Try: try})
+	if m.c.Kit().Nested(ctx, m.dir) {
+		return nested(ctx, m.c, op, m.dir)
+	}
+	return queue.Enter(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.opts.Label, Try: try})
+}
+
+// nested returns the Hold of a request for a lock that its caller holds.
+func nested(ctx context.Context, c *coord.Client, op, path string) *coord.Hold {
+	return c.Kit().NewHold(ctx, op, path, func(*coord.Keeper) error { return ErrNested })
 }
 
 // Do acquires m, calls f, and releases m, even if f panics. The context that f
@@ -123,7 +114,11 @@ func (m *Mutex) Run(ctx context.Context, f func(ctx context.Context, h *coord.Ho
 // Contenders returns the holder of m and those that wait for it, in order: the holder
 // is the first. Children of the directory that are no contenders are left out. The
 // answer comes from one server, which may be a little behind the others; it costs one
-// request, and one for each contender. It ends when ctx does.
+// request, and one for each contender.
+//
+// The error is a [*coord.Error]: the cause of ctx's end, if that comes first,
+// [coord.ErrClosed], [coord.ErrInvalidPath], or the ensemble's refusal. A directory that
+// does not exist has no contenders, and is no error.
 func (m *Mutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 	return queue.Contenders(ctx, m.c, m.dir)
 }
@@ -135,6 +130,9 @@ func (m *Mutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 // read; a new holder is read once more, and watched, so that a revocation is seen.
 // If many programs stand by that only want to know the holder, an [Unqueued] serves
 // them better: a change of the holder costs each of them two reads.
-func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+//
+// The stream ends with a [*coord.Error]: the cause of ctx's end, [coord.ErrClosed],
+// [coord.ErrInvalidPath], or the ensemble's refusal to list the directory.
+func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

@@ -61,7 +61,7 @@ type Unqueued struct{ l unqueued.Lock }
 // mistaken for a directory of locks: nobody will ever get that lock. In both
 // cases [Unqueued.Holder] shows a Contender whose Session is zero.
 func NewUnqueued(c *coord.Client, path string, opts ...Option) *Unqueued {
-	return &Unqueued{unqueued.Lock{C: c, Path: path, Label: apply(opts).label}}
+	return &Unqueued{unqueued.Lock{C: c, Path: path, Label: queue.Apply(opts).Label}}
 }
 
 // Acquire seeks to hold u and returns at once.
@@ -69,17 +69,21 @@ func NewUnqueued(c *coord.Client, path string, opts ...Option) *Unqueued {
 // ctx bounds the seeking and not the holding, as it does in [Mutex.Acquire], and a
 // contender belongs to one session, as it does there. The Hold must be released.
 func (u *Unqueued) Acquire(ctx context.Context) *coord.Hold {
-	if u.l.C.Kit().Nested(ctx, u.l.Path) {
-		return nested(ctx, u.l.C, u.l.Path)
-	}
-	return u.l.Acquire(ctx, "acquire", false)
+	return u.enter(ctx, "acquire", false)
 }
 
 // TryAcquire is like [Unqueued.Acquire], but ends with [coord.ErrLocked] if the
 // znode is there. It is decided by the ensemble's answer and not by time, as
 // [Mutex.TryAcquire] is.
 func (u *Unqueued) TryAcquire(ctx context.Context) *coord.Hold {
-	return u.l.Acquire(ctx, "tryacquire", true)
+	return u.enter(ctx, "tryacquire", true)
+}
+
+func (u *Unqueued) enter(ctx context.Context, op string, try bool) *coord.Hold {
+	if u.l.C.Kit().Nested(ctx, u.l.Path) {
+		return nested(ctx, u.l.C, op, u.l.Path)
+	}
+	return u.l.Acquire(ctx, op, try)
 }
 
 // Do acquires u, calls f, and releases u, as [Mutex.Do] does.
@@ -94,7 +98,10 @@ func (u *Unqueued) Run(ctx context.Context, f func(ctx context.Context, h *coord
 
 // Holder returns the holder of u, and whether there is one. Those that wait are known
 // to nobody. The answer comes from one server, which may be a little behind the
-// others. It ends when ctx does.
+// others.
+//
+// The error is a [*coord.Error]: the cause of ctx's end, if that comes first,
+// [coord.ErrClosed], [coord.ErrInvalidPath], or the ensemble's refusal.
 func (u *Unqueued) Holder(ctx context.Context) (coord.Contender, bool, error) {
 	return u.l.Holder(ctx)
 }
@@ -103,6 +110,9 @@ func (u *Unqueued) Holder(ctx context.Context) (coord.Contender, bool, error) {
 // while nobody holds u, and says Suspended while the connection is down: the holder
 // that it names may have gone by then. The label of a holder that has been revoked is
 // known nevertheless: its second znode has it too.
-func (u *Unqueued) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+//
+// The stream ends with a [*coord.Error]: the cause of ctx's end, [coord.ErrClosed],
+// [coord.ErrInvalidPath], or the ensemble's refusal to show the znode.
+func (u *Unqueued) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return u.l.Watch(ctx)
 }

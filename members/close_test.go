@@ -65,8 +65,8 @@ func TestCloseEndsAll(t *testing.T) {
 						w.Errorf("Keep ended with %v", m.Err())
 					}
 					w.Must(m.Leave(bg))
-					if err := m.Update(bg, nil); !errors.Is(err, coord.ErrClosed) {
-						w.Errorf("Update: %v", err)
+					if err := m.SetData(bg, nil); !errors.Is(err, coord.ErrClosed) {
+						w.Errorf("SetData: %v", err)
 					}
 				}
 				for _, s := range views {

@@ -40,7 +40,7 @@ func serve(ctx context.Context, g *members.Group, id string, health <-chan bool)
 		select {
 		case healthy := <-health:
 			short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-			_ = me.Update(short, self(healthy)) // while disconnected it goes on in the background
+			_ = me.SetData(short, self(healthy)) // while disconnected it goes on in the background
 			cancel()
 		case <-me.Done():
 			return me.Err()

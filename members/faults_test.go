@@ -102,7 +102,7 @@ var plots = []struct {
 		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
 		for i := range 3 {
-			w.Must(m.Update(soon(), fmt.Append(nil, "updated ", i)))
+			w.Must(m.SetData(soon(), fmt.Append(nil, "updated ", i)))
 			if got := w.truth(); got != fmt.Sprint("self=updated ", i, " still=") {
 				// It may have gone since with its session, and is then on its way back.
 				time.Sleep(4 * term)
@@ -165,7 +165,7 @@ var plots = []struct {
 		presences := g.Follow(ctx, "a")
 		a, b := w.keep(other, "a", "1"), w.keep(other, "b", "1")
 		time.Sleep(time.Millisecond)
-		w.Must(a.Update(bg, []byte("2")))
+		w.Must(a.SetData(bg, []byte("2")))
 		w.Must(b.Leave(bg))
 		c.rest(5 * term)
 		if v, _ := views.Latest(); say(v) != "a=2 still=" {
@@ -202,8 +202,8 @@ func TestFaults(t *testing.T) {
 	for _, p := range plots {
 		workloads = append(workloads, harness.Workload{Name: p.name, Timeout: term, Run: func(hw *harness.World, connect func() *harness.Client) {
 			w := &place{hw}
-			still := w.join(w.client(long), "still", "")
-			good := w.watch(w.client(long), nil)
+			still := w.join(w.Operator().Client, "still", "")
+			good := w.watch(w.Operator().Client, nil)
 			client := connect()
 			c := exposed{client.Client, client}
 			var bad *record

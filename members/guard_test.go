@@ -53,7 +53,7 @@ func (w *place) releasing(c *coord.Client, h *coord.Hold) (heal func(), released
 	return heal, back
 }
 
-// count counts from now on what c asks for, heartbeats and proofs excepted.
+// count counts from now on what c asks for, heartbeats and renewals excepted.
 func (w *place) count(c *coord.Client) (asked func() []string) {
 	synctest.Wait() // until what was asked before has passed the link
 	var ops []string

@@ -70,12 +70,12 @@ func TestBadInput(t *testing.T) {
 		c := w.client(term)
 		m := w.keep(c, "größe ☃ 1", string(make([]byte, 992<<10)))
 		huge := make([]byte, 992<<10+1)
-		if err := m.Update(bg, huge); err == nil {
+		if err := m.SetData(bg, huge); err == nil {
 			w.Error("oversized data taken")
 		} else {
-			w.WantsOp(err, "update", dir+"/größe ☃ 1", errors.Unwrap(err))
+			w.WantsOp(err, "setdata", dir+"/größe ☃ 1", errors.Unwrap(err))
 		}
-		w.Must(m.Update(bg, huge[1:]))
+		w.Must(m.SetData(bg, huge[1:]))
 		w.Must(m.Leave(bg))
 		h := w.join(c, "größe ☃ 1", string(huge[1:]))
 		w.Must(w.passes(h))

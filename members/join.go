@@ -68,9 +68,9 @@ func (g *Group) claim(ctx context.Context, k *coord.Keeper, c claim.Claim, id st
 }
 
 // taken returns why an ID cannot be had while its znode belongs to a session.
-func taken(session int64) error {
+func taken(session coord.SessionID) error {
 	if session == 0 {
 		return fmt.Errorf("%w by a znode of no session", ErrTaken)
 	}
-	return fmt.Errorf("%w by session %#x; if that is of an earlier run of this program, until it expires", ErrTaken, session)
+	return fmt.Errorf("%w by session %v; if that is of an earlier run of this program, until it expires", ErrTaken, session)
 }

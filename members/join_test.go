@@ -24,7 +24,7 @@ func TestJoin(t *testing.T) {
 		data[0] = 'X' // what was given is what counts
 		w.Must(h.Wait())
 		w.sees(r, "self=1")
-		if _, stat, err := w.Op().Exists(dir + "/self"); err != nil || stat.EphemeralOwner != c.Kit().Session().ID() || coord.Token(stat.Czxid) != h.Token() {
+		if _, stat, err := w.Op().Exists(dir + "/self"); err != nil || coord.SessionID(stat.EphemeralOwner) != c.Kit().Session().ID() || coord.Token(stat.Czxid) != h.Token() {
 			w.Errorf("%+v, %v; token %v", stat, err, h.Token())
 		}
 		w.Must(w.passes(h))
@@ -107,7 +107,7 @@ func TestOperatorChangesTheData(t *testing.T) {
 		}
 		w.sees(r, "held=operator kept=operator")
 		w.Must(h.Err())
-		w.Must(m.Update(bg, []byte("2")))
+		w.Must(m.SetData(bg, []byte("2")))
 		w.sees(r, "held=operator kept=2")
 		w.Must(h.Release(bg))
 		w.Must(m.Leave(bg))
@@ -179,7 +179,7 @@ func TestJoinCtx(t *testing.T) {
 		cancel(cause)
 		time.Sleep(time.Minute)
 		w.Must(h.Err())
-		w.Must(m.Update(bg, []byte("on")))
+		w.Must(m.SetData(bg, []byte("on")))
 		if got := w.truth(); got != "other=on self=" {
 			w.Errorf("there is %q", got)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -13,11 +14,12 @@ import (
 	"github.com/zkcoord/zkcoord/internal/claim"
 )
 
-// A Membership is a member that stays announced until it leaves. It is a stream of its
-// Status. The stream's Done closes when the membership has ended for good, and Err then
-// says why: see [Group.Keep]. Its methods are safe for concurrent use.
+// A Membership is a member that stays announced until it leaves. It delivers its
+// successive Statuses as an [event.Stream] does, to one receiver. Its methods are safe for
+// concurrent use.
 type Membership struct {
-	*event.Stream[Status]
+	statuses *event.Stream[Status]
+
 	g      *Group
 	id     string
 	data   *claim.Data
@@ -59,7 +61,7 @@ func (g *Group) Keep(ctx context.Context, m Member) *Membership {
 		joined: make(chan struct{}),
 		leave:  leave,
 	}
-	ms.Stream = coord.NewStream(leaving, g.c, "keep", g.path(m.ID), func(leaving context.Context, p event.Publisher[Status]) error {
+	ms.statuses = coord.NewStream(leaving, g.c, "keep", g.path(m.ID), func(leaving context.Context, p event.Publisher[Status]) error {
 		if err := errors.Join(g.check(m.ID), g.checkData(m.ID, m.Data)); err != nil {
 			return err
 		}
@@ -129,6 +131,28 @@ func (ms *Membership) stay(ctx, leaving context.Context, status func(claim.Statu
 	return errors.Unwrap(h.Err())
 }
 
+// Updates returns the channel on which Statuses arrive: the newest, if it has not been
+// received. It is never closed: select on [Membership.Done] as well, or range over
+// [Membership.All].
+func (ms *Membership) Updates() <-chan Status { return ms.statuses.Updates() }
+
+// Latest returns the newest Status, received or not, and whether there has been one.
+func (ms *Membership) Latest() (Status, bool) { return ms.statuses.Latest() }
+
+// All returns the Statuses that arrive until the membership has ended for good. It
+// receives from the same channel as [Membership.Updates].
+func (ms *Membership) All() iter.Seq[Status] { return ms.statuses.All() }
+
+// Done returns a channel that is closed when the membership has ended for good: the
+// member is out and will not join again. [Group.Keep] says when that happens.
+func (ms *Membership) Done() <-chan struct{} { return ms.statuses.Done() }
+
+// Err returns nil until Done is closed, and then a [coord.Error] that says why:
+// [coord.ErrReleased] after [Membership.Leave], [coord.ErrClosed] if the client was
+// closed, the cause of the end of the ctx of [Group.Keep], [ErrTaken], or ZooKeeper's
+// refusal.
+func (ms *Membership) Err() error { return ms.statuses.Err() }
+
 // Joined returns a channel that is closed when the member is in for the first time. If
 // it never is, the channel stays open, and Done closes.
 func (ms *Membership) Joined() <-chan struct{} { return ms.joined }
@@ -142,17 +166,17 @@ func (ms *Membership) hasJoined() bool {
 	}
 }
 
-// Update makes data what the member says of itself, up to 992 KiB, and waits until its
+// SetData makes data what the member says of itself, up to 992 KiB, and waits until its
 // znode has them. While the connection is down, and while the member is out, it waits,
 // perhaps for as long as the ID is taken: call it with a ctx that ends, or not from a
-// loop that has other things to do. If ctx ends first, Update returns its cause, and the
-// data are still written, when the member is in again. If a later Update overtakes this
+// loop that has other things to do. If ctx ends first, SetData returns its cause, and the
+// data are still written, when the member is in again. If a later SetData overtakes this
 // one, it waits until the later data are written.
 //
-// Update returns ZooKeeper's refusal, after which the znode keeps what it had until the
-// member joins again, and the end of the membership.
-func (ms *Membership) Update(ctx context.Context, data []byte) error {
-	fail := func(err error) error { return &coord.Error{Op: "update", Path: ms.g.path(ms.id), Err: err} }
+// SetData returns [coord.ErrTooLarge] for more; or ZooKeeper's refusal, after which the znode keeps what it
+// had until the member joins again; or the end of the membership.
+func (ms *Membership) SetData(ctx context.Context, data []byte) error {
+	fail := func(err error) error { return &coord.Error{Op: "setdata", Path: ms.g.path(ms.id), Err: err} }
 	if err := ms.g.checkData(ms.id, data); err != nil {
 		return fail(err)
 	}

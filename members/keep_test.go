@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -79,9 +80,9 @@ func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
 	})
 }
 
-// An Update returns when the znode has the data, also when a reply or a connection is
+// SetData returns when the znode has the data, also when a reply or a connection is
 // lost, when others write to it, and, if the member is out, when it is in again.
-func TestUpdate(t *testing.T) {
+func TestSetData(t *testing.T) {
 	for name, hurt := range map[string]func(w *place, c *coord.Client){
 		"nothing":        func(*place, *coord.Client) {},
 		"a lost reply":   func(w *place, c *coord.Client) { w.Fake.LoseReply(c) },
@@ -106,15 +107,15 @@ func TestUpdate(t *testing.T) {
 				for i := range 3 {
 					data := fmt.Append(nil, "new", i)
 					hurt(w, c)
-					err := m.Update(bg, data)
+					err := m.SetData(bg, data)
 					data[0] = 'X'
 					w.Must(err)
 					time.Sleep(time.Minute) // it may have been lost since, and told again
 					w.sees(r, fmt.Sprint("self=new", i))
 				}
 				w.Must(m.Leave(bg))
-				if err := m.Update(bg, nil); !errors.Is(err, coord.ErrReleased) {
-					w.Errorf("Update after Leave: %v", err)
+				if err := m.SetData(bg, nil); !errors.Is(err, coord.ErrReleased) {
+					w.Errorf("SetData after Leave: %v", err)
 				}
 			})
 		})
@@ -138,12 +139,12 @@ func TestUpdatesAtATime(t *testing.T) {
 		heal := w.Fake.Stall(c, coordtest.Both)
 		var wg sync.WaitGroup
 		for i := range 100 {
-			wg.Go(func() { w.Must(m.Update(bg, fmt.Append(nil, i))) })
+			wg.Go(func() { w.Must(m.SetData(bg, fmt.Append(nil, i))) })
 		}
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(bg, time.Millisecond)
 		defer cancel()
-		w.WantsOp(m.Update(ctx, []byte("last")), "update", dir+"/self", context.DeadlineExceeded)
+		w.WantsOp(m.SetData(ctx, []byte("last")), "setdata", dir+"/self", context.DeadlineExceeded)
 		heal()
 		wg.Wait()
 		synctest.Wait()
@@ -154,10 +155,10 @@ func TestUpdatesAtATime(t *testing.T) {
 			w.Errorf("%d writes for what could be told in two", writes)
 		}
 		for i := range 100 {
-			wg.Go(func() { w.Must(m.Update(bg, fmt.Append(nil, i))) })
+			wg.Go(func() { w.Must(m.SetData(bg, fmt.Append(nil, i))) })
 		}
 		wg.Wait()
-		w.Must(m.Update(bg, []byte("end")))
+		w.Must(m.SetData(bg, []byte("end")))
 		if got := w.truth(); got != "self=end" {
 			w.Errorf("there is %q", got)
 		}
@@ -167,7 +168,7 @@ func TestUpdatesAtATime(t *testing.T) {
 }
 
 // What was told while out is what the member comes back with.
-func TestUpdateWhileOut(t *testing.T) {
+func TestSetDataWhileOut(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(term)
 		other := w.join(w.client(long), "self", "his")
@@ -175,7 +176,7 @@ func TestUpdateWhileOut(t *testing.T) {
 		w.out(m, members.ErrTaken)
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
-		w.WantsOp(m.Update(ctx, []byte("2")), "update", dir+"/self", context.DeadlineExceeded)
+		w.WantsOp(m.SetData(ctx, []byte("2")), "setdata", dir+"/self", context.DeadlineExceeded)
 		seen := w.watch(w.client(long), nil)
 		w.sees(seen, "self=his")
 		w.Must(other.Release(bg))
@@ -235,4 +236,38 @@ func TestStatusIsSuspended(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the package returns cannot be changed from outside: its handles have no exported
+// fields. A Membership writes with SetData, and delivers its Statuses as a stream does.
+func TestHandlesAreOpaque(t *testing.T) {
+	for _, handle := range []reflect.Type{reflect.TypeFor[members.Membership](), reflect.TypeFor[members.Group]()} {
+		for _, f := range reflect.VisibleFields(handle) {
+			if f.IsExported() {
+				t.Errorf("%v has the field %s", handle, f.Name)
+			}
+		}
+	}
+	bubble(t, func(w *place) {
+		m := members.New(w.client(term), dir).Keep(bg, members.Member{ID: "self"})
+		select {
+		case s := <-m.Updates():
+			if !s.In || m.Err() != nil {
+				w.Errorf("received %v, %v", s, m.Err())
+			}
+		case <-m.Done():
+			w.Fatal(m.Err())
+		}
+		if s, ok := m.Latest(); !ok || !s.In {
+			w.Errorf("the newest status is %v, %t", s, ok)
+		}
+		w.Must(m.Leave(bg))
+		for s := range m.All() {
+			if s.In {
+				w.Errorf("in after Leave: %v", s)
+			}
+		}
+		<-m.Done()
+		w.WantsOp(m.Err(), "keep", dir+"/self", coord.ErrReleased)
+	})
 }

@@ -23,7 +23,7 @@ var ErrTaken = errors.New("members: ID taken")
 // A Member is a member of a group.
 type Member struct {
 	ID   string // the name of a znode: any UTF-8 but slashes, control characters, "." and ".."
-	Data []byte // what it says of itself, up to 992 KiB
+	Data []byte // what it says of itself, up to 992 KiB; more is [coord.ErrTooLarge]
 }
 
 // A Group is the members in one directory.
@@ -110,7 +110,7 @@ const maxData = 1<<20 - 32<<10
 // not be created, or not in place of one that an earlier session left behind.
 func (g *Group) checkData(id string, data []byte) error {
 	if len(data) > maxData {
-		return fmt.Errorf("members: data of %d bytes: at most %d are allowed", len(data), maxData)
+		return fmt.Errorf("%w: data of %d bytes: at most %d are allowed", coord.ErrTooLarge, len(data), maxData)
 	}
 	path := g.path(id)
 	return g.c.Kit().CheckSize(coord.OpDelete(path, -1), coord.OpCreate(path, nil, coord.Ephemeral), coord.OpSet(path, data, -1))

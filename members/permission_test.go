@@ -26,8 +26,8 @@ func TestNoPermission(t *testing.T) {
 			w.WantsOp(h.Wait(), "join", dir+"/self", zk.ErrNoAuth)
 			w.Wait("end", m.Done())
 			w.WantsOp(m.Err(), "keep", dir+"/other", zk.ErrNoAuth)
-			if err := m.Update(bg, nil); !errors.Is(err, zk.ErrNoAuth) {
-				w.Errorf("Update: %v", err)
+			if err := m.SetData(bg, nil); !errors.Is(err, zk.ErrNoAuth) {
+				w.Errorf("SetData: %v", err)
 			}
 			w.Must(m.Leave(bg))
 		})
@@ -58,14 +58,14 @@ func TestNoPermission(t *testing.T) {
 			m := w.keep(c, "self", "1")
 			_, err := w.Op().SetACL(dir+"/self", acl(zk.PermAll&^zk.PermWrite), -1)
 			w.Must(err)
-			w.WantsOp(m.Update(bg, []byte("2")), "update", dir+"/self", zk.ErrNoAuth)
+			w.WantsOp(m.SetData(bg, []byte("2")), "setdata", dir+"/self", zk.ErrNoAuth)
 			time.Sleep(time.Minute)
 			if s, _ := m.Latest(); !s.In || w.truth() != "self=1" {
 				w.Errorf("stands %+v, there is %q", s, w.truth())
 			}
 			_, err = c.Conn().SetACL(dir+"/self", world, -1)
 			w.Must(err)
-			w.Must(m.Update(bg, []byte("3")))
+			w.Must(m.SetData(bg, []byte("3")))
 			w.Must(m.Leave(bg))
 		})
 	})
@@ -104,7 +104,7 @@ func TestNoPermission(t *testing.T) {
 			w.WantsOp(s.Err(), "follow", dir+"/hidden", zk.ErrNoAuth)
 			_, err = g.Await(bg, "hidden")
 			w.WantsOp(err, "await", dir+"/hidden", zk.ErrNoAuth)
-			w.Must(m.Update(bg, []byte("2")))
+			w.Must(m.SetData(bg, []byte("2")))
 			w.sees(r, "self=2 !")
 			w.Must(w.Op().Delete(dir+"/hidden", -1))
 			w.Must(w.Op().Delete(dir+"/hidden2", -1))

@@ -12,10 +12,10 @@ import (
 	"github.com/zkcoord/zkcoord/members"
 )
 
-// R14: an Update that is under way when its member leaves, at whatever moment that
+// R14: a SetData that is under way when its member leaves, at whatever moment that
 // hits the request, never reaches the next member of the same ID: nothing is asked
 // for on behalf of a member after its znode was removed.
-func TestUpdateEndsWithItsMember(t *testing.T) {
+func TestSetDataEndsWithItsMember(t *testing.T) {
 	bubble(t, func(w *place) {
 		c := w.client(term)
 		g := members.New(c, dir)
@@ -43,13 +43,13 @@ func TestUpdateEndsWithItsMember(t *testing.T) {
 				}()
 			}
 			updated := make(chan error, 1)
-			go func() { updated <- m.Update(bg, []byte("late")) }()
+			go func() { updated <- m.SetData(bg, []byte("late")) }()
 			for range n % 12 {
 				runtime.Gosched()
 			}
 			w.Must(m.Leave(bg))
 			if err := <-updated; err != nil {
-				w.WantsOp(err, "update", dir+"/"+id(n), coord.ErrReleased)
+				w.WantsOp(err, "setdata", dir+"/"+id(n), coord.ErrReleased)
 			}
 		}
 		time.Sleep(time.Millisecond) // of the bubble: whatever is under way arrives

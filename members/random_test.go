@@ -135,7 +135,7 @@ func TestAtRandom(t *testing.T) {
 					case 2, 3:
 						if _, ok := held[key]; !ok {
 							m := g.Keep(bg, members.Member{ID: id, Data: data})
-							held[key] = handle{m.Leave, m.Update}
+							held[key] = handle{m.Leave, m.SetData}
 						}
 					case 4, 5, 6:
 						if x, ok := held[key]; ok {

@@ -197,7 +197,7 @@ func TestScale(t *testing.T) {
 	var updates sync.WaitGroup
 	for i, k := range keeps {
 		updates.Go(func() {
-			if err := k.Update(t.Context(), payload(i, 1)); err != nil {
+			if err := k.SetData(t.Context(), payload(i, 1)); err != nil {
 				t.Error(err)
 			}
 		})

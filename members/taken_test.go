@@ -163,7 +163,7 @@ func TestTakenSaysByWhom(t *testing.T) {
 		w.create(dir+"/none", "", 0, world)
 		g := members.New(w.client(term), dir)
 		for id, want := range map[string]string{
-			"self": fmt.Sprintf("taken by session %#x; if that is of an earlier run of this program, until it expires", c.Kit().Session().ID()),
+			"self": fmt.Sprintf("taken by session %v; if that is of an earlier run of this program, until it expires", c.Kit().Session().ID()),
 			"none": "taken by a znode of no session",
 		} {
 			if err := g.Join(bg, members.Member{ID: id}).Wait(); !errors.Is(err, members.ErrTaken) || !strings.HasSuffix(err.Error(), want) {

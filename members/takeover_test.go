@@ -42,18 +42,18 @@ func TestTakeoverOfOnesOwn(t *testing.T) {
 					heal()
 					if kept {
 						w.out(m, coord.ErrExpired)
-						go m.Update(bg, []byte("2"))
+						go m.SetData(bg, []byte("2"))
 						w.in(m)
 					} else {
 						w.join(c, "self", "2")
 					}
 					time.Sleep(time.Millisecond) // of the bubble, before the server knows
 					if now := w.owner("self"); now == old || now != c.Kit().Session().ID() {
-						w.Errorf("owned by %#x; formerly %#x, now %#x", now, old, c.Kit().Session().ID())
+						w.Errorf("owned by %v; formerly %v, now %v", now, old, c.Kit().Session().ID())
 					}
 					time.Sleep(2 * term)
 					if now := w.owner("self"); now != c.Kit().Session().ID() {
-						w.Errorf("gone with the former session: owned by %#x", now)
+						w.Errorf("gone with the former session: owned by %v", now)
 					}
 					w.sees(r, w.truth())
 					if missing > 0 {

@@ -153,9 +153,9 @@ func TestNames(t *testing.T) {
 			w.Errorf("awaited %+v", x)
 		}
 		expect(true, false, "10.0.0.1")
-		w.Must(m.Update(bg, []byte("10.0.0.2")))
+		w.Must(m.SetData(bg, []byte("10.0.0.2")))
 		expect(true, false, "10.0.0.2")
-		w.Must(m.Update(bg, []byte("10.0.0.2"))) // which is nothing new
+		w.Must(m.SetData(bg, []byte("10.0.0.2"))) // which is nothing new
 		if x, ok, err := g.Find(bg, "db"); !ok || err != nil || string(x.Data) != "10.0.0.2" {
 			w.Errorf("found %+v, %v, %v", x, ok, err)
 		}

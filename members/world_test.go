@@ -57,11 +57,11 @@ func (w *place) create(path, data string, flags int32, acl []zk.ACL) {
 }
 
 // owner returns the session that a member's znode belongs to, zero if there is none.
-func (w *place) owner(id string) int64 {
+func (w *place) owner(id string) coord.SessionID {
 	w.Helper()
 	_, stat, err := w.Op().Exists(dir + "/" + id)
 	w.Must(err)
-	return stat.EphemeralOwner
+	return coord.SessionID(stat.EphemeralOwner)
 }
 
 // open fails the test if ch is closed once all has come to rest.
@@ -216,7 +216,7 @@ func (w *place) sees(r *record, want string) {
 }
 
 // lease waits until c, whose link is stalled, has given its session up.
-func (w *place) expired(c *coord.Client, id int64) {
+func (w *place) expired(c *coord.Client, id coord.SessionID) {
 	w.Helper()
 	for end := time.After(2 * time.Minute); c.Kit().Session().ID() == id; {
 		select {

@@ -18,8 +18,8 @@ var (
 	// ErrNested ends an AcquireRead whose ctx comes from a hold of the same lock. A
 	// holder for writing would wait for itself: it can [RWMutex.Downgrade]. One for
 	// reading has what it asks for, and if a writer waits between its two places, both
-	// would wait forever.
-	ErrNested = errors.New("rwlock: held by the caller already; share that hold or, if it is for writing, downgrade it")
+	// would wait forever. Package lock has the same error.
+	ErrNested = queue.ErrNested
 
 	// ErrNotWriting is the answer to a downgrade of what is not a hold for
 	// writing of this lock, or not held yet.
@@ -34,20 +34,16 @@ var (
 type RWMutex struct {
 	c    *coord.Client
 	dir  string
-	opts options
+	opts queue.Options
 }
 
-// options are what an Option adjusts.
-type options struct{ label string }
-
-// An Option adjusts an [RWMutex].
-type Option func(*options)
+// An Option adjusts an [RWMutex]. The locks of package lock have the same options.
+type Option = queue.Option
 
 // Label makes the contenders of an RWMutex show text to the others, such as a host
-// name: see [coord.Contender]. It may be up to 1 KiB long.
-func Label(text string) Option {
-	return func(o *options) { o.label = text }
-}
+// name: see [coord.Contender]. It may be up to 1 KiB long, or what asks for the lock ends
+// with [coord.ErrTooLarge].
+func Label(text string) Option { return queue.Label(text) }
 
 // New returns the lock whose contenders queue in the directory dir. The
 // directory and what is missing above it are created when first needed, as
@@ -55,11 +51,7 @@ func Label(text string) Option {
 // belongs to the lock, which may overwrite its data. Any use of an RWMutex whose dir
 // cannot be one ends with [coord.ErrInvalidPath].
 func New(c *coord.Client, dir string, opts ...Option) *RWMutex {
-	m := &RWMutex{c: c, dir: dir}
-	for _, o := range opts {
-		o(&m.opts)
-	}
-	return m
+	return &RWMutex{c: c, dir: dir, opts: queue.Apply(opts)}
 }
 
 // AcquireRead joins the queue for m, for reading, and returns at once. The Hold
@@ -120,7 +112,7 @@ func (m *RWMutex) write(ctx context.Context, op string, try bool) *coord.Hold {
 }
 
 func (m *RWMutex) enter(ctx context.Context, op string, mode queue.Mode, try bool) *coord.Hold {
-	return queue.Enter(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.opts.label, Mode: mode, Try: try})
+	return queue.Enter(ctx, m.c, queue.Entry{Op: op, Dir: m.dir, Label: m.opts.Label, Mode: mode, Try: try})
 }
 
 // refuse returns a Hold that is over, because of err.
@@ -199,7 +191,11 @@ func (m *RWMutex) RunWrite(ctx context.Context, f func(ctx context.Context, h *c
 // Contenders returns the holders of m and those that wait for it, in order. Children
 // of the directory that are no contenders are left out. The answer comes from one
 // server, which may be a little behind the others; it costs one request, and one for
-// each contender. It ends when ctx does.
+// each contender.
+//
+// The error is a [*coord.Error]: the cause of ctx's end, if that comes first,
+// [coord.ErrClosed], [coord.ErrInvalidPath], or the ensemble's refusal. A directory that
+// does not exist has no contenders, and is no error.
 func (m *RWMutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 	return queue.Contenders(ctx, m.c, m.dir)
 }
@@ -210,6 +206,9 @@ func (m *RWMutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 // For each contender that comes, goes or is downgraded the directory is listed once,
 // and a new znode is read; a new holder is read once more, and watched, so that a
 // revocation is seen.
-func (m *RWMutex) Watch(ctx context.Context) *event.Stream[coord.Queue] {
+//
+// The stream ends with a [*coord.Error]: the cause of ctx's end, [coord.ErrClosed],
+// [coord.ErrInvalidPath], or the ensemble's refusal to list the directory.
+func (m *RWMutex) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

@@ -46,7 +46,7 @@ func TestFaultsByClient(t *testing.T) {
 			}
 		}
 		server.LoseReply(ours)
-		if err := create(ours, "/lost"); err == nil || coord.Refused(err) {
+		if err := create(ours, "/lost"); err == nil || ours.Kit().Session().Refused(err) {
 			t.Errorf("lost reply: %v, want an error that leaves the outcome open", err)
 		}
 		if ok, _, err := theirs.Conn().Exists("/lost"); !ok || err != nil {

@@ -1,6 +1,9 @@
 package coordtest
 
-import "github.com/zkcoord/zkcoord/internal/jute"
+import (
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/jute"
+)
 
 // A Frame describes a message on a Link.
 type Frame struct {
@@ -9,9 +12,9 @@ type Frame struct {
 	// a reply, what it answers; for an event, "event". A multi that only checks one
 	// znode is "check".
 	Op      string
-	Path    string // of the request, of the one answered, or of the event; of a multi's first op; "" if there is none
-	Session int64  // 0 until known
-	N       int    // its number among those of its direction on this Link, from 1; pings are not counted and have 0
+	Path    string          // of the request, of the one answered, or of the event; of a multi's first op; "" if there is none
+	Session coord.SessionID // 0 until known
+	N       int             // its number among those of its direction on this Link, from 1; pings are not counted and have 0
 }
 
 // A script follows the conversation on one connection, to tell what its frames are.
@@ -35,7 +38,7 @@ func (s *script) describe(d Direction, frame []byte) Frame {
 	default:
 		f.Op, f.Path = s.answer(dec)
 	}
-	f.Session = s.session
+	f.Session = coord.SessionID(s.session)
 	return f
 }
 

@@ -178,7 +178,7 @@ func TestIsolatedSides(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		for _, c := range []*coord.Client{there, both} {
-			must(t, ephemeral(c, fmt.Sprintf("/root/%d", c.Kit().Session().ID())))
+			must(t, ephemeral(c, fmt.Sprintf("/root/%v", c.Kit().Session().ID())))
 		}
 		old, moved := there.Kit().Session(), both.Kit().Session()
 		ctx, stop := context.WithCancel(t.Context())

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/zkcoord/zkcoord/coord"
 )
 
 var errClosed = errors.New("coordtest: server is closed")
@@ -150,11 +151,11 @@ func (s *Server) Link() *Link { return NewLink(s.Dial) }
 // ephemeral nodes are deleted, watches fire and its connection is closed. On a
 // frozen server that happens at the thaw. Expire does nothing if there is no
 // such session.
-func (s *Server) Expire(session int64) {
+func (s *Server) Expire(session coord.SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.do(func() {
-		if ss := s.sessions[session]; ss != nil {
+		if ss := s.sessions[int64(session)]; ss != nil {
 			s.expire(ss)
 		}
 	})
@@ -199,10 +200,15 @@ func (s *Server) do(f func()) {
 }
 
 // Sessions returns the ids of the live sessions, sorted.
-func (s *Server) Sessions() []int64 {
+func (s *Server) Sessions() []coord.SessionID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.sessions))
+	var ids []coord.SessionID
+	for id := range s.sessions {
+		ids = append(ids, coord.SessionID(id))
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Watches returns the number of armed watches. A connection that watches a

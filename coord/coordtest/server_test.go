@@ -163,7 +163,7 @@ func TestCloseEndsAll(t *testing.T) {
 			t.Error("a connection to a closed server")
 		}
 		if _, err := s.Dial(t.Context(), "", ""); err == nil {
-			t.Error("dialled a closed server")
+			t.Error("dialed a closed server")
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
@@ -71,7 +72,7 @@ func TestExpire(t *testing.T) {
 		b.watch("e", "/root/e")
 		equal(t, "watches", s.Watches(), 1)
 		equal(t, "sessions", len(s.Sessions()), 2)
-		old := a.SessionID()
+		old := coord.SessionID(a.SessionID())
 		s.Expire(old)
 		s.Expire(old)
 		s.Expire(12345)
@@ -80,7 +81,7 @@ func TestExpire(t *testing.T) {
 		}
 		b.saw("expired")
 		equal(t, "watches", s.Watches(), 0)
-		for a.SessionID() == old || a.State() != zk.StateHasSession {
+		for coord.SessionID(a.SessionID()) == old || a.State() != zk.StateHasSession {
 			time.Sleep(time.Second)
 		}
 		b.look("/root/e")

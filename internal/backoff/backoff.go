@@ -1,4 +1,3 @@
-// Package backoff has the pauses between attempts at something that has failed.
 package backoff
 
 import (

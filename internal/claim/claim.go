@@ -39,7 +39,7 @@ type Claim struct {
 
 	// Taken returns why the path cannot be claimed while the znode at it belongs to a
 	// session, which is zero for a znode of no session.
-	Taken func(session int64) error
+	Taken func(session coord.SessionID) error
 
 	// Retry, if not nil, is called before each try to make the znode. If another's is in
 	// the way, what it returns is called, and reports whether to try again.

@@ -22,7 +22,7 @@ const ourVersion = 1
 // transact makes a transaction of ops, once, and returns the index of the op that is to
 // blame for the error, -1 if none is.
 func (d *driver) transact(ops []coord.Op) (results []coord.OpResult, blame int, err error) {
-	results, err = d.Session.Multi(background, ops...)
+	results, err = d.Session.Txn(background, ops...)
 	return results, slices.IndexFunc(results, func(r coord.OpResult) bool { return r.Err != nil }), err
 }
 
@@ -55,7 +55,7 @@ func (d *driver) create(o op, guarded bool, data []byte) (in input) {
 			stat := results[ours-1].Stat
 			in = input{kind: created, at: znode{stat.Czxid, stat.Version}}
 			in.alone = d.Guards == "" || guarded && results[len(ops)-1].Stat.NumChildren == 1
-		case !coord.Refused(err):
+		case !d.Session.Refused(err):
 			in = input{kind: unknown}
 		case replaces && blame == 0 && (errors.Is(err, coord.ErrNoNode) || errors.Is(err, coord.ErrBadVersion)),
 			blame >= 0 && blame < ours && errors.Is(err, coord.ErrNodeExists):
@@ -79,7 +79,7 @@ func (d *driver) create(o op, guarded bool, data []byte) (in input) {
 		return d.create(o, guarded, data)
 	case err == nil:
 		return in
-	case dir == d.Guards && !d.Lock && coord.Refused(err):
+	case dir == d.Guards && !d.Lock && d.Session.Refused(err):
 		return input{kind: guardless}
 	}
 	return input{kind: refused, err: err}
@@ -123,17 +123,18 @@ func (d *driver) look(o op, token int64) input {
 		return input{kind: refused, err: err}
 	}
 	in := input{kind: seen, at: znode{n.Czxid, n.Version}}
-	switch self := n.EphemeralOwner == d.Session.ID(); {
+	owner := coord.SessionID(n.EphemeralOwner)
+	switch self := owner == d.Session.ID(); {
 	case !n.Exists:
 	case o.guard:
 		in.at.version = ourVersion // of the znode at the path, as it was made
 		in.whose = mine
 	case token != 0 && n.Czxid == token, token == 0 && self && o.sync:
 		in.whose = mine
-	case token == 0 && !d.Lock && (self || d.Client.Kit().IsPastSession(n.EphemeralOwner)):
+	case token == 0 && !d.Lock && (self || d.Client.Kit().IsPastSession(owner)):
 		in.whose = former
 	default:
-		in.whose, in.err = another, d.Taken(n.EphemeralOwner)
+		in.whose, in.err = another, d.Taken(owner)
 	}
 	return in
 }
@@ -170,7 +171,7 @@ func (d *driver) clear(token int64) input {
 	return input{kind: cleared}
 }
 
-// renew has the ensemble carry out a transaction, unless it has lately: only that
+// renew makes a transaction, unless one was carried out lately: only that
 // shows that the session lives.
 func (d *driver) renew() input {
 	if err := d.Session.Renew(background, d.Path); err != nil {

@@ -7,10 +7,12 @@
 // condition with a deadline, and never a length of time.
 //
 //	func TestSomething(t *testing.T) {
-//		harness.Both(t, func(w *harness.World) {
-//			c := w.Client(harness.T)
-//			...
-//			w.Eventually("the znode is gone", func() bool { ... })
+//		harness.Both(t, func(t *testing.T, in harness.Maker) {
+//			in(t, func(w *harness.World) {
+//				c := w.Client(harness.T)
+//				...
+//				w.Eventually("the znode is gone", func() bool { ... })
+//			})
 //		})
 //	}
 //

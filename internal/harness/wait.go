@@ -138,7 +138,7 @@ func (w *World) IsClosed(what string, ch <-chan struct{}) {
 	}
 }
 
-// Ends waits until h comes to its end, and checks that this is for one of reasons.
+// Ends waits until h has ended, and checks that this was for one of reasons.
 func (w *World) Ends(what string, h interface {
 	Done() <-chan struct{}
 	Err() error

@@ -50,10 +50,16 @@ func OnReal(t *testing.T, f func(w *World)) { f(On(t, ensemble.Shared(t))) }
 // A Maker makes a World of one kind, and runs f with it.
 type Maker func(t *testing.T, f func(w *World))
 
-// Both runs f as two subtests, for worlds of the one kind and of the other.
+// Both runs f as two subtests, for worlds of the one kind and of the other. Tests on
+// the real server mostly wait, and so run in parallel: a test has one World of in.
 func Both(t *testing.T, f func(t *testing.T, in Maker)) {
 	t.Run("fake", func(t *testing.T) { f(t, Bubble) })
-	t.Run("real", func(t *testing.T) { f(t, OnReal) })
+	t.Run("real", func(t *testing.T) {
+		f(t, func(t *testing.T, f func(w *World)) {
+			t.Parallel()
+			OnReal(t, f)
+		})
+	})
 }
 
 var worlds atomic.Int64
@@ -88,10 +94,10 @@ func (w *World) Op() *zk.Conn { return w.operator.Conn() }
 // Operator returns the operator's client.
 func (w *World) Operator() *Client { return w.operator }
 
-// SetOperator has c be the operator from now on.
+// SetOperator makes c the operator.
 func (w *World) SetOperator(c *Client) { w.operator = c }
 
-// Create has the operator create a znode that is open to everyone.
+// Create makes the operator create a znode that is open to everyone.
 func (w *World) Create(path, data string) {
 	w.Helper()
 	_, err := w.Op().Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll))

@@ -1,4 +1,3 @@
-// Package inbox has a queue that takes any number of messages for one goroutine.
 package inbox
 
 import "sync"
@@ -31,8 +30,8 @@ func (b *Inbox[T]) Put(v T) error {
 	return nil
 }
 
-// Close lets nothing more in, for the reason err, which must not be nil. Only the
-// first call counts.
+// Close lets nothing more in: Put returns err from then on, which must not be nil. Only
+// the first call counts.
 func (b *Inbox[T]) Close(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -93,7 +93,7 @@ const (
 	CodeNothing               Code = -117
 	CodeSessionMoved          Code = -118
 	CodeReconfigDisabled      Code = -123
-	CodeAuthenticationMissing Code = -124 // SESSIONCLOSEDREQUIRESASLAUTH, whatever the scheme
+	CodeAuthenticationMissing Code = -124 // SESSIONCLOSEDREQUIRESASLAUTH, of every scheme
 	CodeQuotaExceeded         Code = -125
 )
 

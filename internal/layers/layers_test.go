@@ -50,6 +50,8 @@ var modules = []string{module, "github.com/go-zookeeper/zk", "golang.org/x/sync"
 // A pkg is what go list says of a package.
 type pkg struct {
 	ImportPath string
+	Name       string
+	Dir        string
 	Imports    []string // not those of tests
 	DepOnly    bool
 	Module     *struct{ Path string }
@@ -156,7 +158,7 @@ func program(name string) bool {
 // list runs go list.
 func list(t *testing.T, args ...string) (pkgs []pkg) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,DepOnly,Module"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Name,Dir,Imports,DepOnly,Module"}, args...)...)
 	out, err := cmd.Output()
 	if err != nil {
 		if exit := new(exec.ExitError); errors.As(err, &exit) {

@@ -154,12 +154,12 @@ var broken = []scenario{
 		late := w.Acquire(bg, a.Client, w.Dir)
 		raw := make(chan error, 1)
 		go func() {
-			_, err := first.Multi(bg, coord.OpCreate(w.Dir+"-crossed", nil, coord.Ephemeral))
+			_, err := first.Txn(bg, coord.OpCreate(w.Dir+"-crossed", nil, coord.Ephemeral))
 			raw <- err
 		}()
 		w.Wait("lost", held.Lost())
 		heal()
-		if err := <-raw; err == nil || coord.Refused(err) {
+		if err := <-raw; err == nil || first.Refused(err) {
 			w.Errorf("request of the old session: %v", err)
 		}
 		w.Wants(w.Outcome(late), coord.ErrExpired)

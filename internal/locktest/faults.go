@@ -99,7 +99,7 @@ var plots = []Plot{
 	}},
 }
 
-// tryFree has c try to get the lock, which no other client has, and release it.
+// tryFree makes c try to get the lock, which no other client has, and release it.
 // What c itself has given up is not in its way, unless it was in a session that c has
 // given up too, and is not the one before: that the ensemble may keep for a while.
 func (w *World) tryFree(c *Client, before *coord.Session) *coord.Hold {
@@ -135,13 +135,12 @@ func Faults(t *testing.T, s Subject, more ...Plot) {
 
 // play has a client play p, and checks what became of it.
 func (w *World) play(connect func() *Client, p Plot) {
-	first, last := w.Client(harness.Long), w.Client(harness.Long)
-	other := w.Held(first)
+	other := w.Held(w.Operator())
 	c := connect()
 	for _, h := range p.Run(w, c, other) {
 		w.Ends("a hold", h, reasons...)
 	}
-	h := w.Held(last)
+	h := w.Held(w.Operator())
 	w.Must(h.Release(bg))
 	w.Rest()
 	c.Exempt(func() {

@@ -43,7 +43,7 @@ func (e Entry) check() error {
 func CheckLabel(label string) error {
 	switch {
 	case len(label) > maxLabel:
-		return fmt.Errorf("label of %d bytes: at most %d are allowed", len(label), maxLabel)
+		return fmt.Errorf("%w: label of %d bytes: at most %d are allowed", coord.ErrTooLarge, len(label), maxLabel)
 	case label == Revocation:
 		return fmt.Errorf("label %q: Curator means a revocation by it", label)
 	}
@@ -170,7 +170,7 @@ func (d *driver) run(ctx context.Context) error {
 // hear tells the machine how our own node is.
 func (d *driver) hear(snap event.Snapshot) {
 	switch {
-	case !snap.Exists, snap.EphemeralOwner != d.s.ID():
+	case !snap.Exists, coord.SessionID(snap.EphemeralOwner) != d.s.ID():
 		d.step(input{kind: gone})
 		return
 	case snap.Suspended:

@@ -84,7 +84,7 @@ func contenderOf(c contender, data []byte, stat coord.Stat) coord.Contender {
 	who := coord.Contender{
 		Label:   string(data),
 		Node:    c.name,
-		Session: stat.EphemeralOwner,
+		Session: coord.SessionID(stat.EphemeralOwner),
 		Token:   coord.Token(stat.Czxid),
 		Since:   time.UnixMilli(stat.Ctime),
 		Reads:   c.mode == Read,

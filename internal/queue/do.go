@@ -53,6 +53,9 @@ func do(ctx context.Context, h *coord.Hold, f Work) (o outcome) {
 			o.refused = err
 		}
 	}()
+	if f == nil {
+		panic("lock: the function to call is nil")
+	}
 	if o.ended = h.Wait(); o.ended != nil {
 		return o
 	}

@@ -3,8 +3,6 @@ package queue
 import (
 	"cmp"
 	"errors"
-	"math"
-	"slices"
 )
 
 // A state says where a contender stands. The driver derives from it what to tell
@@ -123,7 +121,7 @@ func (m *machine) step(in input) action {
 			return m.leave(nil)
 		case !in.onlyChild:
 			return m.list()
-		case !ordered([]contender{me}, me):
+		case !inRange(me):
 			return m.leave(m.causes.exhausted)
 		}
 		// The transaction that made our node found no other child. That is as
@@ -133,7 +131,7 @@ func (m *machine) step(in input) action {
 		m.state = looking
 		return action{verb: list, sync: true} // unsynced, a server that lags would hide our node
 	case listed:
-		return m.decide(inOrder(in.names))
+		return m.decide(placeOf(in.names, m.id))
 	case removed:
 		return m.finish(m.causes.deleted) // expected in leaving, where there is a cause already
 	case replaced:
@@ -197,49 +195,34 @@ func (m *machine) step(in input) action {
 	return action{}
 }
 
-// decide decides what to do at our place in the queue, all of which is given.
-func (m *machine) decide(all []contender) action {
-	i := slices.IndexFunc(all, func(c contender) bool { return c.id == m.id })
+// decide decides what to do at our place in the queue.
+func (m *machine) decide(p place) action {
 	switch {
-	case i < 0 && m.node != "":
+	case !p.found && m.node != "":
 		return m.finish(m.causes.deleted)
-	case i < 0 && m.cause != nil:
+	case !p.found && m.cause != nil:
 		return m.finish(nil)
-	case i < 0:
+	case !p.found:
 		m.state = creating // the lost create was never done, and never will be
 		return action{verb: create}
 	}
-	me := all[i]
-	m.node = me.name
+	m.node = p.me.name
 	switch {
 	case m.cause != nil:
 		return m.leave(nil)
-	case !ordered(all, me):
+	case !p.ordered:
 		return m.leave(m.causes.exhausted)
-	}
-	ahead := blockers(all, i)
-	switch {
-	case len(ahead) == 0:
+	case p.blocked == 0:
 		return m.atHead()
 	case m.try:
 		return m.leave(m.causes.locked)
 	}
-	nearest := ahead[len(ahead)-1]
 	// A writer that goes may have become a reader in the same place. If that
 	// blocks us too, list again.
-	m.lastBlocker = len(ahead) == 1 && (nearest.mode != Write || !blocks(Read, me.mode))
+	m.lastBlocker = p.blocked == 1 && (p.nearest.mode != Write || !blocks(Read, p.me.mode))
 	// Watching the nearest, and not the head, makes each release wake one.
 	m.state = waiting
-	return action{verb: watch, node: nearest.name}
-}
-
-// ordered reports whether the numbers of all tell which came first. At its
-// largest the server's counter sticks or overflows: from there on it hands
-// out numbers twice, and negative ones.
-func ordered(all []contender, me contender) bool {
-	return !slices.ContainsFunc(all, func(c contender) bool {
-		return c.number < 0 || c.number == math.MaxInt32 || c.number == me.number && c.id != me.id
-	})
+	return action{verb: watch, node: p.nearest.name}
 }
 
 // afterDowngrade goes on after a downgrade, done or refused. The driver watches

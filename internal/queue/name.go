@@ -3,9 +3,8 @@ package queue
 import (
 	"cmp"
 	"crypto/rand"
-	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -25,7 +24,9 @@ func blocks(ahead, me Mode) bool { return ahead != Read || me != Read }
 
 // infixes are the texts that stand before the number in a contender's name. The first
 // three are Curator's and ours, one for each mode in its order; go-zookeeper uses the
-// first, kazoo the last two.
+// first, kazoo the last two. Before the infix Curator and go-zookeeper, and earlier
+// versions of ours, put _c_ and a UUID, and kazoo a UUID; no client looks at that in
+// the names of others that do not begin with _c_.
 var infixes = []struct {
 	text string
 	mode Mode
@@ -45,24 +46,26 @@ type contender struct {
 	number int32 // the place: the lowest is the head
 }
 
-// newID returns a random UUID. It has dashes because Curator looks for them
-// behind _c_ in every name it meets.
+// newID returns a random id of 65 bits. It is short, because every contender that comes
+// reads those of all.
 func newID() string {
-	var b [16]byte
-	rand.Read(b[:])         // never fails
-	b[6] = b[6]&0x0f | 0x40 // version 4: random
-	b[8] = b[8]&0x3f | 0x80 // variant of RFC 9562
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	const digits = "abcdefghijklmnopqrstuvwxyz234567"
+	var b [13]byte
+	rand.Read(b[:]) // never fails
+	for i := range b {
+		b[i] = digits[b[i]%32]
+	}
+	return string(b[:])
 }
 
 // prefix returns the name under which contender id of mode m is created; the
 // server appends the number.
-func prefix(id string, m Mode) string { return "_c_" + id + infixes[m].text }
+func prefix(id string, m Mode) string { return id + infixes[m].text }
 
 // asRead returns the name of the read that takes the place of the write named.
 func asRead(name string) string {
-	c, _ := parse(name)
-	return fmt.Sprintf("%s%010d", prefix(c.id, Read), c.number)
+	before, infix, _, _ := split(name)
+	return before + infixes[Read].text + name[len(before)+len(infixes[infix].text):]
 }
 
 // reads reports whether the znode named is a contender that shares with others that
@@ -76,40 +79,122 @@ func reads(name string) bool {
 // part before the infix is not examined: other clients do not examine it, and a
 // contender overlooked is a second holder.
 func parse(name string) (contender, bool) {
-	for _, m := range infixes {
-		at := strings.LastIndex(name, m.text)
-		if at < 0 {
-			continue
-		}
-		if n, ok := number(name[at+len(m.text):]); ok {
-			return contender{name, strings.TrimPrefix(name[:at], "_c_"), m.mode, n}, true
-		}
+	before, infix, n, ok := split(name)
+	if !ok {
+		return contender{}, false
 	}
-	return contender{}, false
+	return contender{name, strings.TrimPrefix(before, "_c_"), infixes[infix].mode, n}, true
 }
 
-// number reads the suffix of a sequential node, in no other form than that in
-// which a server writes it: ten wide, and negative once the counter has overflowed.
+// split splits a contender's name at the infix. The number has no other form than that
+// in which a server writes it: ten wide, and negative once the counter has overflowed.
+// Only the largest with their sign are wider.
+func split(name string) (before string, infix int, n int32, ok bool) {
+	for _, width := range [...]int{10, 11} {
+		at := len(name) - width
+		if at < 0 {
+			break
+		}
+		n, ok := number(name[at:])
+		if !ok {
+			continue
+		}
+		for i := range infixes {
+			if before, ok := strings.CutSuffix(name[:at], infixes[i].text); ok {
+				return before, i, n, true
+			}
+		}
+	}
+	return "", 0, 0, false
+}
+
+// number reads digits, with or without a sign, of which the one before them is none.
 func number(s string) (int32, bool) {
-	n, err := strconv.ParseInt(s, 10, 32)
-	return int32(n), err == nil && s == fmt.Sprintf("%010d", n)
+	digits, negative := strings.CutPrefix(s, "-")
+	n := int64(0)
+	for i := range len(digits) {
+		if digits[i] < '0' || '9' < digits[i] {
+			return 0, false
+		}
+		n = 10*n + int64(digits[i]-'0')
+	}
+	if negative {
+		n = -n
+	}
+	// Eleven wide are only those that do not fit in ten.
+	if n != int64(int32(n)) || len(s) > 10 && n > -1_000_000_000 {
+		return 0, false
+	}
+	return int32(n), true
+}
+
+// compare compares the places of a and b in the queue. The order is by number, never by
+// string: a negative number and a foreign prefix sort wrongly as text.
+func compare(a, b contender) int {
+	if a.number != b.number {
+		return cmp.Compare(a.number, b.number)
+	}
+	return strings.Compare(a.name, b.name)
 }
 
 // inOrder returns the contenders among the children of a lock directory in the
-// order of the queue, head first. The order is by number, never by string: a
-// negative number and a foreign prefix sort wrongly as text.
+// order of the queue, head first.
 func inOrder(children []string) []contender {
-	var all []contender
+	all := make([]contender, 0, len(children))
 	for _, name := range children {
 		if c, ok := parse(name); ok {
 			all = append(all, c)
 		}
 	}
-	slices.SortFunc(all, func(a, b contender) int {
-		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))
-	})
+	slices.SortFunc(all, compare)
 	return all
 }
+
+// A place is what the children of a lock directory tell one contender.
+type place struct {
+	found   bool      // it is among them
+	me      contender // it
+	ordered bool      // the numbers of all tell which came first
+	blocked int       // for how many it must wait
+	nearest contender // the last of those
+}
+
+// placeOf returns the place of the contender id. It does not put the others in order,
+// which would take longer than all the rest.
+func placeOf(children []string, id string) (p place) {
+	for _, name := range children {
+		if !strings.HasPrefix(strings.TrimPrefix(name, "_c_"), id) {
+			continue
+		}
+		if c, ok := parse(name); ok && c.id == id {
+			p.me, p.found = c, true
+			break
+		}
+	}
+	if !p.found {
+		return p
+	}
+	p.ordered = true
+	for _, name := range children {
+		c, ok := parse(name)
+		if !ok {
+			continue
+		}
+		p.ordered = p.ordered && inRange(c) && (c.number != p.me.number || c.id == id)
+		if compare(c, p.me) < 0 && blocks(c.mode, p.me.mode) {
+			p.blocked++
+			if p.blocked == 1 || compare(c, p.nearest) > 0 {
+				p.nearest = c
+			}
+		}
+	}
+	return p
+}
+
+// inRange reports whether the number of c tells its place. At its largest the server's
+// counter sticks or overflows: from there on it hands out numbers twice, and negative
+// ones.
+func inRange(c contender) bool { return c.number >= 0 && c.number != math.MaxInt32 }
 
 // blockers returns the contenders in the queue for which the i-th must wait.
 func blockers(all []contender, i int) []contender {

@@ -2,7 +2,9 @@ package queue
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,18 +12,24 @@ import (
 const (
 	someUUID = "5f3a8d6e-0b1c-4d2e-9f00-112233445566"
 	someHex  = "5f3a8d6e0b1c4d2e9f00112233445566"
+	someID   = "ab2cdef3ghij4"
 )
 
 func TestParse(t *testing.T) {
 	for name, want := range map[string]contender{
-		"_c_" + someUUID + "-lock-0000000007":        {id: someUUID, mode: Lock, number: 7}, // Curator, ours
+		"_c_" + someUUID + "-lock-0000000007":        {id: someUUID, mode: Lock, number: 7}, // Curator, and ours once
 		"_c_" + someUUID + "-__WRIT__0000000007":     {id: someUUID, mode: Write, number: 7},
 		"_c_" + someUUID + "-__READ__0000000007":     {id: someUUID, mode: Read, number: 7},
 		"_c_" + someHex + "-lock-2147483647":         {id: someHex, mode: Lock, number: 2147483647}, // go-zookeeper
 		someHex + "__lock__0000000032":               {id: someHex, mode: Lock, number: 32},         // kazoo
 		someHex + "__rlock__0000000032":              {id: someHex, mode: Read, number: 32},
 		"_c_" + someUUID + "-lock--2147483648":       {id: someUUID, mode: Lock, number: -2147483648},
-		"_c_" + someUUID + "-lock--000000005":        {id: someUUID, mode: Lock, number: -5}, // ten wide with its sign
+		"_c_" + someUUID + "-lock--000000005":        {id: someUUID, mode: Lock, number: -5},          // ten wide with its sign
+		"_c_" + someUUID + "-lock--1000000000":       {id: someUUID, mode: Lock, number: -1000000000}, // eleven wide
+		"_c_" + someUUID + "-lock--0000000005":       {},
+		"_c_" + someUUID + "-lock--2147483649":       {},
+		someID + "-lock-0000000007":                  {id: someID, mode: Lock, number: 7}, // ours
+		someID + "-__READ__0000000007":               {id: someID, mode: Read, number: 7},
 		someHex + "__lock__-2147483600":              {id: someHex, mode: Lock, number: -2147483600},
 		"-lock-0000000001-lock-0000000002":           {id: "-lock-0000000001", mode: Lock, number: 2},
 		"_c_" + someUUID + "-lock-__lock__000000000": {}, // nine digits
@@ -61,8 +69,8 @@ func TestNewID(t *testing.T) {
 	if a == b {
 		t.Error("twice the same:", a)
 	}
-	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(a) {
-		t.Error("not a random UUID:", a)
+	if !regexp.MustCompile(`^[a-z2-7]{13}$`).MatchString(a) {
+		t.Error("not 65 bits:", a)
 	}
 }
 
@@ -76,16 +84,69 @@ func FuzzParse(f *testing.F) {
 		if ok && (c.name != name || !strings.HasSuffix(name, fmt.Sprintf("%010d", c.number))) {
 			t.Errorf("%q read as %+v", name, c)
 		}
-		inOrder([]string{name, name + "0000000001", name})
+		checkPlace(t, []string{name, name + "0000000001", name, prefix(someID, Lock) + "0000000001"}, someID)
 
 		for _, k := range []Mode{Lock, Write, Read} {
-			made := fmt.Sprintf("%s%010d", prefix(someUUID, k), n)
-			if c, ok := parse(made); !ok || c != (contender{made, someUUID, k, n}) {
+			made := fmt.Sprintf("%s%010d", prefix(someID, k), n)
+			if c, ok := parse(made); !ok || c != (contender{made, someID, k, n}) {
 				t.Errorf("%q read as %+v", made, c)
 			}
+		}
+		if got, want := asRead(fmt.Sprintf("%s%010d", prefix(someID, Write), n)), fmt.Sprintf("%s%010d", prefix(someID, Read), n); got != want {
+			t.Errorf("%q as a read, want %q", got, want)
 		}
 		m := machine{id: someUUID, causes: modelCauses}
 		m.step(input{kind: unknown})
 		m.step(input{kind: listed, names: []string{name, prefix(someUUID, Lock) + "0000000001"}})
 	})
+}
+
+// checkPlace checks what one pass finds against the queue put in order.
+func checkPlace(t *testing.T, children []string, id string) {
+	t.Helper()
+	p, all := placeOf(children, id), inOrder(children)
+	i := slices.IndexFunc(all, func(c contender) bool { return c.id == id })
+	if p.found != (i >= 0) {
+		t.Errorf("%q: found is %t", children, p.found)
+	}
+	if !p.found {
+		return
+	}
+	ahead := blockers(all, i)
+	if p.me != all[i] || p.blocked != len(ahead) || len(ahead) > 0 && p.nearest != ahead[len(ahead)-1] {
+		t.Errorf("%q: found %+v; want %+v after %+v", children, p, all[i], ahead)
+	}
+}
+
+// What one pass over the children finds is what their order says, for every mode, and
+// with strangers among them.
+func TestPlaceOf(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		children := []string{"zoo", "config"}
+		for n := range random.IntN(12) {
+			m := infixes[random.IntN(len(infixes))]
+			children = append(children, fmt.Sprintf("%c%s%010d", 'a'+n, m.text, random.IntN(12)-2))
+		}
+		random.Shuffle(len(children), func(i, j int) { children[i], children[j] = children[j], children[i] })
+		for _, id := range []string{"a", "b", "l"} {
+			checkPlace(t, children, id)
+		}
+	}
+}
+
+// BenchmarkPlaceOf is what a contender makes of 10,000 others.
+func BenchmarkPlaceOf(b *testing.B) {
+	children := make([]string, 10_000)
+	for i := range children {
+		children[i] = fmt.Sprintf("%s%010d", prefix(newID(), Lock), i)
+	}
+	c, _ := parse(children[len(children)-1])
+	rand.Shuffle(len(children), func(i, j int) { children[i], children[j] = children[j], children[i] })
+	b.ReportAllocs()
+	for b.Loop() {
+		if p := placeOf(children, c.id); p.blocked != len(children)-1 {
+			b.Fatal(p)
+		}
+	}
 }

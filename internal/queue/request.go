@@ -27,10 +27,10 @@ func (d *driver) create() input {
 	}
 	var res []coord.OpResult
 	err := d.s.InDir(background, d.Dir, func() (err error) {
-		res, err = d.s.Multi(background, ops...)
+		res, err = d.s.Txn(background, ops...)
 		if len(ops) == 2 && errors.Is(res[1].Err, coord.ErrNoAuth) {
 			ops = ops[:1] // we may create here, but not write; then the listing will tell
-			res, err = d.s.Multi(background, ops...)
+			res, err = d.s.Txn(background, ops...)
 		}
 		return err
 	})
@@ -40,7 +40,7 @@ func (d *driver) create() input {
 	case err == nil:
 		dir := res[1].Stat
 		return input{kind: created, node: path.Base(res[0].Path), token: dir.Mzxid, onlyChild: dir.NumChildren == 1}
-	case coord.Refused(err):
+	case d.s.Refused(err):
 		return input{kind: refused, err: err}
 	}
 	return input{kind: unknown}
@@ -94,7 +94,7 @@ func (d *driver) remove(node string) input {
 	if err == nil || errors.Is(err, coord.ErrNoNode) {
 		return input{kind: removed}
 	}
-	if coord.Refused(err) {
+	if d.s.Refused(err) {
 		d.k.NotRemoved(err)
 	}
 	return input{kind: refused, err: err}

@@ -11,12 +11,12 @@ import (
 )
 
 // Watch follows the contenders in the queue of dir until ctx ends.
-func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord.Queue] {
+func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord.Contention] {
 	if err := (Entry{Dir: dir}).check(); err != nil {
-		return event.Ended[coord.Queue](&coord.Error{Op: "watch", Path: dir, Err: err})
+		return event.Ended[coord.Contention](&coord.Error{Op: "watch", Path: dir, Err: err})
 	}
 	var last []coord.Contender
-	return subtree.Watch(ctx, c, dir, subtree.Recipe[coord.Queue]{
+	return subtree.Watch(ctx, c, dir, subtree.Recipe[coord.Contention]{
 		Op:   "watch",
 		Stat: true,
 		Skip: func(name string) bool {
@@ -25,13 +25,13 @@ func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord
 		},
 		// Only the znodes of holders are written to, to revoke them.
 		Changing: holders,
-		Fold: func(nodes []*subtree.Node) (coord.Queue, bool) {
+		Fold: func(nodes []*subtree.Node) (coord.Contention, bool) {
 			all := contenders(nodes, last)
 			news := !slices.Equal(all, last)
 			last = all
-			return coord.Queue{Contenders: slices.Clone(all)}, news
+			return coord.Contention{Contenders: slices.Clone(all)}, news
 		},
-		Suspend: func(q coord.Queue) coord.Queue {
+		Suspend: func(q coord.Contention) coord.Contention {
 			q.Suspended = true
 			return q
 		},

@@ -57,7 +57,7 @@ func TestNestedLocks(t *testing.T) {
 			refused("a reader in a Mutex of the same directory", rwlock.New(c.Client, dir).AcquireRead(ctx), rwlock.ErrNested)
 			refused("a writer in a Mutex of the same directory", rwlock.New(c.Client, dir).AcquireWrite(ctx), rwlock.ErrUpgrade)
 			refused("an Unqueued in itself", lock.NewUnqueued(c.Client, path).Acquire(ctx), lock.ErrNested)
-			refused("a reader in a reader", rwlock.New(c.Client, dir+"-3").AcquireRead(ctx), rwlock.ErrNested)
+			refused("a reader in a reader", rwlock.New(c.Client, dir+"-3").AcquireRead(ctx), lock.ErrNested)
 			refused("a writer in a reader", rwlock.New(c.Client, dir+"-3").AcquireWrite(ctx), rwlock.ErrUpgrade)
 			refused("a Mutex in one that waits", lock.New(c.Client, dir+"-2").Acquire(ctx), lock.ErrNested)
 
@@ -65,8 +65,8 @@ func TestNestedLocks(t *testing.T) {
 			granted("of another path", lock.New(c.Client, dir+"-5").Acquire(ctx))
 			granted("a try to read in a reader", rwlock.New(c.Client, dir+"-3").TryAcquireRead(ctx))
 			granted("by another client", rwlock.New(other.Client, dir+"-3").AcquireRead(ctx))
-			refused("a try in itself", lock.New(c.Client, dir).TryAcquire(ctx), coord.ErrLocked)
-			refused("a try of an Unqueued in itself", lock.NewUnqueued(c.Client, path).TryAcquire(ctx), coord.ErrLocked)
+			refused("a try in itself", lock.New(c.Client, dir).TryAcquire(ctx), lock.ErrNested)
+			refused("a try of an Unqueued in itself", lock.NewUnqueued(c.Client, path).TryAcquire(ctx), lock.ErrNested)
 			for _, h := range outer {
 				w.Must(h.Release(bg))
 			}

@@ -28,7 +28,7 @@ func at[T any](s *event.Stream[T], suspended func(T) bool) look {
 	}
 }
 
-func queueSuspended(q coord.Queue) bool { return q.Suspended }
+func contentionSuspended(q coord.Contention) bool { return q.Suspended }
 
 // followers are all that follow something, by what c sees at path.
 var followers = []struct {
@@ -41,16 +41,16 @@ var followers = []struct {
 	{"Client.Watch of children", func(c *coord.Client, path string) look {
 		return at(c.Watch(bg, path, event.Children), func(s event.Snapshot) bool { return s.Suspended })
 	}},
-	{"Mutex.Watch", func(c *coord.Client, path string) look { return at(lock.New(c, path).Watch(bg), queueSuspended) }},
+	{"Mutex.Watch", func(c *coord.Client, path string) look { return at(lock.New(c, path).Watch(bg), contentionSuspended) }},
 	{"Mutex.Watch of a lock that nobody wants", func(c *coord.Client, path string) look {
-		return at(lock.New(c, path+"/none").Watch(bg), queueSuspended)
+		return at(lock.New(c, path+"/none").Watch(bg), contentionSuspended)
 	}},
-	{"RWMutex.Watch", func(c *coord.Client, path string) look { return at(rwlock.New(c, path).Watch(bg), queueSuspended) }},
+	{"RWMutex.Watch", func(c *coord.Client, path string) look { return at(rwlock.New(c, path).Watch(bg), contentionSuspended) }},
 	{"Unqueued.Watch", func(c *coord.Client, path string) look {
-		return at(lock.NewUnqueued(c, path+"-unqueued").Watch(bg), queueSuspended)
+		return at(lock.NewUnqueued(c, path+"-unqueued").Watch(bg), contentionSuspended)
 	}},
 	{"Unqueued.Watch of a lock that nobody has", func(c *coord.Client, path string) look {
-		return at(lock.NewUnqueued(c, path+"/none").Watch(bg), queueSuspended)
+		return at(lock.NewUnqueued(c, path+"/none").Watch(bg), contentionSuspended)
 	}},
 	{"Group.Watch", func(c *coord.Client, path string) look {
 		return at(members.New(c, path+"-group").Watch(bg), func(v members.View) bool { return v.Suspended })
@@ -160,22 +160,24 @@ func TestNobodyIsSentToAHolderThatIsGone(t *testing.T) {
 	for _, l := range []struct {
 		name    string
 		acquire func(ctx context.Context, c *coord.Client, path string) *coord.Hold
-		watch   func(c *coord.Client, path string) *event.Stream[coord.Queue]
+		watch   func(c *coord.Client, path string) *event.Stream[coord.Contention]
 	}{
 		{"Mutex", func(ctx context.Context, c *coord.Client, path string) *coord.Hold {
 			return lock.New(c, path).Acquire(ctx)
 		},
-			func(c *coord.Client, path string) *event.Stream[coord.Queue] { return lock.New(c, path).Watch(bg) }},
+			func(c *coord.Client, path string) *event.Stream[coord.Contention] { return lock.New(c, path).Watch(bg) }},
 		{"Unqueued", func(ctx context.Context, c *coord.Client, path string) *coord.Hold {
 			return lock.NewUnqueued(c, path).Acquire(ctx)
 		},
-			func(c *coord.Client, path string) *event.Stream[coord.Queue] {
+			func(c *coord.Client, path string) *event.Stream[coord.Contention] {
 				return lock.NewUnqueued(c, path).Watch(bg)
 			}},
 		{"RWMutex", func(ctx context.Context, c *coord.Client, path string) *coord.Hold {
 			return rwlock.New(c, path).AcquireWrite(ctx)
 		},
-			func(c *coord.Client, path string) *event.Stream[coord.Queue] { return rwlock.New(c, path).Watch(bg) }},
+			func(c *coord.Client, path string) *event.Stream[coord.Contention] {
+				return rwlock.New(c, path).Watch(bg)
+			}},
 	} {
 		for _, x := range outages {
 			t.Run(l.name+"/"+x.name, func(t *testing.T) {
@@ -187,7 +189,7 @@ func TestNobodyIsSentToAHolderThatIsGone(t *testing.T) {
 					stream := l.watch(c.Client, w.Dir)
 					w.Rest()
 					session := c.Kit().Session().ID()
-					names := func(q coord.Queue, session int64) bool {
+					names := func(q coord.Contention, session coord.SessionID) bool {
 						return !q.Suspended && len(q.Contenders) > 0 && q.Contenders[0].Session == session
 					}
 					if q, _ := stream.Latest(); !names(q, session) {

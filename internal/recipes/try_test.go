@@ -107,7 +107,7 @@ func TestNoTryIsInTheWayOfTheNext(t *testing.T) {
 	}
 }
 
-// wait waits until h is held or has come to its end, and returns its Err.
+// wait waits until h is held or has ended, and returns its Err.
 func wait(w *harness.World, h held) error {
 	w.Helper()
 	known := make(chan struct{})
@@ -122,7 +122,7 @@ func wait(w *harness.World, h held) error {
 	return h.Err()
 }
 
-// endedBy waits until h has come to its end for this reason, though something may be
+// endedBy waits until h has ended for this reason, though something may be
 // left of it.
 func endedBy(w *harness.World, h held, reason error) {
 	w.Helper()

@@ -38,8 +38,8 @@ func (l Lock) holder(ctx context.Context) (who coord.Contender, held bool, err e
 }
 
 // Watch follows the holder of l until ctx ends.
-func (l Lock) Watch(ctx context.Context) *event.Stream[coord.Queue] {
-	return coord.NewStream(ctx, l.C, "watch", l.Path, func(ctx context.Context, p event.Publisher[coord.Queue]) error {
+func (l Lock) Watch(ctx context.Context) *event.Stream[coord.Contention] {
+	return coord.NewStream(ctx, l.C, "watch", l.Path, func(ctx context.Context, p event.Publisher[coord.Contention]) error {
 		if err := l.check(); err != nil {
 			return err
 		}
@@ -49,10 +49,10 @@ func (l Lock) Watch(ctx context.Context) *event.Stream[coord.Queue] {
 
 // watch publishes the holder of l until ctx ends or the client is closed, and returns
 // which.
-func (l Lock) watch(ctx context.Context, p event.Publisher[coord.Queue]) error {
-	var last, next coord.Queue
+func (l Lock) watch(ctx context.Context, p event.Publisher[coord.Contention]) error {
+	var last, next coord.Contention
 	published := false
-	publish := func(q coord.Queue) {
+	publish := func(q coord.Contention) {
 		if !published || q.Suspended != last.Suspended || !slices.Equal(q.Contenders, last.Contenders) {
 			p.Publish(q)
 		}
@@ -63,7 +63,7 @@ func (l Lock) watch(ctx context.Context, p event.Publisher[coord.Queue]) error {
 	for {
 		select {
 		case snap := <-nodes.Updates():
-			next, asked = coord.Queue{Suspended: snap.Suspended}, nil
+			next, asked = coord.Contention{Suspended: snap.Suspended}, nil
 			if snap.Exists {
 				who := l.contender(snap.Data, coord.Stat(snap.Stat))
 				if was := last.Contenders; who.Revoked && len(was) > 0 && was[0].Token == who.Token {
@@ -94,7 +94,7 @@ func (l Lock) contender(data []byte, stat coord.Stat) coord.Contender {
 	who := coord.Contender{
 		Label:   string(data),
 		Node:    path.Base(l.Path),
-		Session: stat.EphemeralOwner,
+		Session: coord.SessionID(stat.EphemeralOwner),
 		Token:   coord.Token(stat.Czxid),
 		Since:   time.UnixMilli(stat.Ctime),
 	}
@@ -127,7 +127,7 @@ func (l Lock) labelOf(ctx context.Context, token coord.Token) (string, error) {
 		names, _, err = s.Children(ctx, dir)
 		return err
 	})
-	if err != nil && !coord.Refused(err) {
+	if err != nil && !l.C.Kit().Session().Refused(err) {
 		return "", err
 	}
 	for _, name := range names {
@@ -138,7 +138,7 @@ func (l Lock) labelOf(ctx context.Context, token coord.Token) (string, error) {
 		switch {
 		case err == nil && n.Exists && n.Czxid == int64(token):
 			return string(n.Data), nil
-		case err != nil && !coord.Refused(err):
+		case err != nil && !l.C.Kit().Session().Refused(err):
 			return "", err
 		}
 	}

@@ -1,6 +1,3 @@
-// Package unqueued is the machinery of lock.Unqueued, whose comment says what it
-// promises and what it costs. A Hold is a claim to the path, see package claim, which
-// waits for a znode that is in the way, no matter which program has made it.
 package unqueued
 
 import (
@@ -55,7 +52,7 @@ func (l Lock) Acquire(ctx context.Context, op string, try bool) *coord.Hold {
 			Wait:       !try,
 			Lock:       true,
 			Revocation: queue.Revocation,
-			Taken:      func(int64) error { return coord.ErrLocked },
+			Taken:      func(coord.SessionID) error { return coord.ErrLocked },
 		}
 		if try {
 			c.Retry = func() func() bool { return l.yielded(k, s) }
@@ -68,7 +65,7 @@ func (l Lock) Acquire(ctx context.Context, op string, try bool) *coord.Hold {
 // over, if one is about to be, and reports whether one is: what was in the way of a try
 // may have been its.
 func (l Lock) yielded(k *coord.Keeper, s *coord.Session) func() bool {
-	present := queue.Stakes(l.C, l.Path) // what is over by now is not in the way of a request made from now on
+	present := queue.Stakes(l.C, l.Path) // before the request: what is over already is not in its way
 	return func() bool {
 		return slices.ContainsFunc(present, func(other *queue.Stake) bool { return other.Yields(k, s) })
 	}

@@ -26,21 +26,21 @@
 //   - After a reconnect the library presents its watches to the server, which
 //     announces what has changed since and arms the rest. Only when it has confirmed
 //     that does a watch count, so that a change between the reconnect and then cannot
-//     pass unnoticed. And everything followed is read again, whatever is announced.
+//     pass unnoticed. And everything followed is read again, even if nothing is announced.
 //   - A new session has no watches. What was asked for in the last one is void.
 //
-// Whoever begins to follow a znode may have written it before, and seen that
-// acknowledged. So the first state comes from a read that began later, or is one
-// that is up to date.
+// A subscriber may have written the znode before it came, and seen that acknowledged.
+// So the first state that it gets is from a read that began after it came, or is known
+// to be up to date.
 //
 // # How it fails
 //
 // A read that gets no answer is made again, in the next connection or session, for
-// as long as somebody follows the znode. If the ensemble refuses it, those who had
-// asked for it end with the refusal. [Loop.Close] ends everything.
+// as long as somebody follows the znode. If the ensemble refuses it, the streams that
+// were waiting for it end with the refusal. [Loop.Close] ends everything.
 //
 // # Locks
 //
 // A Set's mutex comes before the inbox's. The Loop's goroutine holds no lock when it
-// takes that of a Set or of a stream.
+// takes that of a Set or of a stream. No function of the program runs on it.
 package watch

@@ -30,7 +30,23 @@ func keysAt(path string) [5]key {
 	}
 }
 
-// A state says what an entry is waiting for.
+// A state says what an entry is waiting for. In the usual course they follow each other
+// like this:
+//
+//	idle -> queued       somebody subscribes
+//	queued -> reading    there is a connection, and room for the read
+//	reading -> watching  the answer has come, and left a watch
+//	watching -> queued   the watch has fired; or the connection is another; or somebody
+//	                     subscribes, and what was read may be out of date
+//
+// And apart from that:
+//
+//	reading -> queued    the read has failed, or another one is to follow
+//	reading -> idle      the session is over, and the read with it
+//	any -> gone          the znode was deleted, and followed only until then
+//	gone -> queued       somebody subscribes: the name may be in use again
+//	queued -> watching   nobody is left, but a watch is
+//	any -> idle          nobody is left, and no watch: the entry is forgotten
 type state uint8
 
 const (
@@ -54,7 +70,7 @@ var states = [...]string{"idle", "queued", "reading", "watching", "gone"}
 
 func (s state) String() string { return states[s] }
 
-// An entry is one key that is followed, by however many. It outlives its last
+// An entry is one key that is followed, by any number of subscribers. It outlives its last
 // subscriber while its watch is armed: a watch cannot be withdrawn, and may serve a
 // later subscriber. What was read is not kept for that long.
 type entry struct {
@@ -108,7 +124,7 @@ func (e *entry) step(in input, do *actions) {
 			e.unconfirmed = false
 		}
 	case begin:
-		if e.state == queued { // else all have left, or it has begun already
+		if e.state == queued { // otherwise all have left, or it has begun already
 			e.begin(do)
 		}
 	case answered, failed, refused:
@@ -151,9 +167,9 @@ func (e *entry) fired(t zk.EventType, do *actions) {
 	}
 }
 
-// resumed takes note of a new connection. Whatever may have been missed is read
-// again, in the same session, too: what the server announces there is reliable, but
-// values that said Suspended must be replaced in any case.
+// resumed takes note of a new connection. The znode is read again, even in the same
+// session: what the server announces there is reliable, but values that said Suspended
+// must be replaced in any case.
 func (e *entry) resumed(newSession bool, do *actions) {
 	e.down = false
 	if newSession {
@@ -171,7 +187,7 @@ func (e *entry) resumed(newSession bool, do *actions) {
 	}
 }
 
-// requestRead has the znode read, once more if a read is under way.
+// requestRead makes a read due, one more if a read is under way.
 func (e *entry) requestRead(do *actions) {
 	switch {
 	case len(e.subs) == 0 || e.state == queued:
@@ -184,8 +200,8 @@ func (e *entry) requestRead(do *actions) {
 }
 
 // begin begins a read. It arms a watch if there is none: never a second one, which
-// would fire for nothing. Those who wait for a read that begins from now on wait for
-// this one.
+// would fire for nothing. Subscribers that wait for the next read to begin wait for this
+// one.
 func (e *entry) begin(do *actions) {
 	for _, sub := range e.subs {
 		if sub.owed == nextRead {
@@ -208,8 +224,8 @@ func (e *entry) reply(in input, do *actions) {
 		e.requestRead(do)
 		return
 	case refused:
-		// Those who have come since the read began may have reason to expect
-		// another answer.
+		// Subscribers that have come since the read began may have reason to expect
+		// another answer: they may have changed the access list meanwhile.
 		e.end(in.err, nextRead, do)
 		e.requestRead(do)
 		return

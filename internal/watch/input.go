@@ -8,12 +8,14 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A kind is the kind of an input.
+// A kind is the kind of an input. Inputs and actions have names and can print themselves,
+// because the traces in testdata are written in those words, and a failed walk is
+// reported in them.
 type kind uint8
 
 const (
 	subscribe   kind = iota // sub begins to follow the znode
-	unsubscribe             // sub follows it no more
+	unsubscribe             // sub no longer follows it
 	fired                   // an event of the type event has come for the path
 	suspended               // the connection is lost
 	resumed                 // there is a connection again or, with newSession, one in another session
@@ -22,7 +24,7 @@ const (
 	answered                // read has been made, with answer
 	failed                  // read has not been answered, and may be repeated
 	refused                 // the ensemble refuses read because of err
-	closed                  // nothing is followed any more because of err
+	closed                  // the loop is closed because of err
 	rested                  // a pause is over; for the loop alone
 )
 
@@ -65,6 +67,24 @@ func (in input) String() string {
 	return in.kind.String()
 }
 
+// A message is an input with its destination.
+type message struct {
+	input
+	paths   []string // of fired and rearmed: every key there
+	rested  key      // of rested
+	session int      // of answers: in which the read began
+}
+
+func (m message) String() string {
+	switch m.kind {
+	case fired, rearmed:
+		return fmt.Sprint(m.input, " at ", m.paths)
+	case rested:
+		return fmt.Sprint(m.input, " ", m.rested)
+	}
+	return m.input.String()
+}
+
 // A verb is the kind of an action.
 type verb uint8
 
@@ -105,12 +125,13 @@ func (a action) String() string {
 	return verbs[a.verb]
 }
 
-// actions collects what a step wants done, in order.
+// actions collects what a step wants done, in order. The order is part of the promise:
+// a subscriber hears that it is not up to date before it gets anything new.
 type actions []action
 
 func (do *actions) add(a action) { *do = append(*do, a) }
 
-// describe puts a snapshot in few words.
+// describe tells a snapshot from others in a few words: by the newest transaction in it.
 func describe(s event.Snapshot) string {
 	text := "nothing"
 	if s.Exists {

@@ -12,8 +12,9 @@ import (
 	"github.com/zkcoord/zkcoord/internal/inbox"
 )
 
-// maxReads bounds the reads in flight at a time: after a reconnect everything
-// that is followed is read again, however much that is.
+// maxReads bounds the reads in flight at a time: after a reconnect everything that is
+// followed is read again, however much that is. More would not be faster, since the
+// session admits no more requests at a time, and each takes a goroutine.
 const maxReads = 8
 
 // pausePerChild is the pause, for each child it has, between two listings of a
@@ -22,10 +23,10 @@ const pausePerChild = 50 * time.Microsecond
 
 // A Loop owns every watch of one client.
 //
-// One goroutine owns all its state. Whatever happens reaches it through one
-// inbox, in the order in which it happened, so that nothing is lost and nobody
-// who reports it can block. What is to be done about it the entries decide; the
-// loop does it.
+// One goroutine owns all its state. All that happens reaches it through one inbox, in
+// the order in which it happened. The inbox has no bound, because what is reported comes
+// from go-zookeeper's callback and from under the client's mutex, where nothing may
+// block. The entries decide what is to be done, and the loop does it.
 type Loop struct {
 	source Source
 	inbox  *inbox.Inbox[message]
@@ -34,10 +35,10 @@ type Loop struct {
 
 	// Owned by the goroutine of run.
 	followed map[key]*followed
-	due      []key   // to be read, in order
-	reading  int     // reads under way in this session
-	session  int     // counts sessions
-	down     bool    // the connection is
+	due      []key   // to be read, in order; some may not need it any more
+	reading  int     // reads under way in this session; at most maxReads
+	session  int     // counts sessions, to tell the answers of one from those of the next
+	down     bool    // there is no connection
 	do       actions // room for those of one step
 }
 
@@ -45,24 +46,6 @@ type Loop struct {
 type followed struct {
 	entry
 	notBefore time.Time // no read begins before; see pausePerChild
-}
-
-// A message is an input with its destination.
-type message struct {
-	input
-	paths   []string // of fired and rearmed: every key there
-	rested  key      // of rested
-	session int      // of answers: in which the read began
-}
-
-func (m message) String() string {
-	switch m.kind {
-	case fired, rearmed:
-		return fmt.Sprint(m.input, " at ", m.paths)
-	case rested:
-		return fmt.Sprint(m.input, " ", m.rested)
-	}
-	return m.input.String()
 }
 
 // NewLoop starts a loop that reads from source.
@@ -78,9 +61,9 @@ func NewLoop(source Source) *Loop {
 	return l
 }
 
-// Watch follows kind at the absolute path until ctx ends. Snapshots call the
-// path as. The stream has its first value when the ensemble has given one, and
-// that is no older than any answer that the caller has seen before.
+// Watch follows kind at the absolute path until ctx ends. In snapshots the path is as.
+// The stream has its first value when the ensemble has answered. That value is no older
+// than any answer that the caller has seen before.
 func (l *Loop) Watch(ctx context.Context, path, as string, kind event.Kind) *event.Stream[event.Snapshot] {
 	return l.watch(ctx, key{path, kind, false}, as)
 }
@@ -108,8 +91,8 @@ func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.
 	return s
 }
 
-// Event takes an event from go-zookeeper's callback. Like the methods below but
-// Close and Wait it does not block.
+// Event takes an event from go-zookeeper's callback. Like the methods below, except Close
+// and Wait, it does not block.
 func (l *Loop) Event(ev zk.Event) {
 	l.post(message{input: input{kind: fired, event: ev.Type}, paths: []string{ev.Path}})
 }
@@ -143,6 +126,8 @@ func (l *Loop) Wait() { l.reads.Wait() }
 // post puts m into the inbox. Once the loop is closed nothing matters any more.
 func (l *Loop) post(m message) { _ = l.inbox.Put(m) }
 
+// run handles messages until the loop is closed. Reads begin only between batches of
+// messages: what is in one batch may make a read unnecessary, or void.
 func (l *Loop) run() {
 	defer close(l.done)
 	for {
@@ -186,6 +171,7 @@ func (l *Loop) handle(m message) {
 	case rested:
 		l.due = append(l.due, m.rested)
 	default:
+		// A read of an earlier session is not counted any more. Its entry ignores it.
 		if m.session == l.session {
 			l.reading--
 		}
@@ -197,6 +183,9 @@ func (l *Loop) handle(m message) {
 	}
 }
 
+// subscribe makes an entry if there is none, and gives in to it. The context of a stream
+// counts from here on, and not from Watch: so the message that says that it has ended
+// comes after the one that said that the stream has come.
 func (l *Loop) subscribe(in input) {
 	sub := in.sub
 	if l.followed[sub.key] == nil {
@@ -204,6 +193,7 @@ func (l *Loop) subscribe(in input) {
 	}
 	if sub.ctx != nil {
 		sub.stop = context.AfterFunc(sub.ctx, func() {
+			// The stream ends now, and not when the loop comes to it, which may be busy.
 			sub.out.Close(l.source.Ended(sub.as, context.Cause(sub.ctx)))
 			l.post(message{input: input{kind: unsubscribe, sub: sub}})
 		})
@@ -211,7 +201,8 @@ func (l *Loop) subscribe(in input) {
 	l.at(sub.key, in)
 }
 
-// at gives in to the entry of k, if there is one.
+// at gives in to the entry of k. If there is none, all its subscribers have left and it
+// was forgotten, so nobody cares.
 func (l *Loop) at(k key, in input) {
 	if f := l.followed[k]; f != nil {
 		l.step(f, in)
@@ -225,8 +216,8 @@ func (l *Loop) all(in input) {
 	}
 }
 
-// begin begins reads that are due, as many as may be under way, if there is a
-// connection: without one nobody knows in which session they would be made.
+// begin begins reads that are due, as many as may be under way, if there is a connection:
+// without one it is not known in which session they would be made.
 func (l *Loop) begin() {
 	for !l.down && l.reading < maxReads && len(l.due) > 0 {
 		k := l.due[0]
@@ -239,7 +230,8 @@ func (l *Loop) begin() {
 	}
 }
 
-// step gives in to f and does what is to be done about it.
+// step gives in to f and does what f wants done. None of that calls step again, so one
+// slice of actions serves all steps.
 func (l *Loop) step(f *followed, in input) {
 	do := l.do[:0]
 	f.step(in, &do)
@@ -250,10 +242,13 @@ func (l *Loop) step(f *followed, in input) {
 	l.do = do
 }
 
+// act does what the entry f wants done.
 func (l *Loop) act(f *followed, a action) {
 	switch a.verb {
 	case enqueue:
 		if wait := time.Until(f.notBefore); wait > 0 {
+			// Nobody stops the timer. If the entry has been forgotten, or read, by the time
+			// it fires, begin finds nothing to do.
 			time.AfterFunc(wait, func() { l.post(message{input: input{kind: rested}, rested: f.key}) })
 		} else {
 			l.due = append(l.due, f.key)
@@ -268,7 +263,7 @@ func (l *Loop) act(f *followed, a action) {
 	case tellUpToDate:
 		a.sub.out.setUpToDate(a.upToDate)
 	case end:
-		if a.sub.stop != nil {
+		if a.sub.stop != nil { // or the context would keep the subscription until it ends
 			a.sub.stop()
 		}
 		a.sub.out.Close(l.source.Ended(a.sub.as, a.err))

@@ -168,3 +168,17 @@ func (w *world) snapshot(v int8) event.Snapshot {
 func (w *world) shows(v int8, s event.Snapshot) bool {
 	return same(w.rule.key.kind, w.snapshot(v), unsuspended(s))
 }
+
+// disconnect loses what is under way because of a. A read that has been sent fails.
+func (w *world) disconnect(a act) {
+	w.connected = false
+	w.data, w.child = false, false
+	w.wire, w.wires = [maxWire]frame{}, 0
+	w.rearm = rearming{}
+	for i := range w.reading {
+		unsent := (a.what == interrupts || a.what == outlives) && a.who == int8(i)
+		if r := &w.reading[i]; r.phase == replied || r.phase == sent && !unsent && r.session == w.session {
+			r.phase = failing
+		}
+	}
+}

@@ -9,6 +9,11 @@ import (
 // A Set is any number of followed znodes with one receiver, for recipes. Like an
 // [event.Stream] it delivers states, not steps. Its methods do not block; those
 // other than Ready belong to one goroutine.
+//
+// It can say when all its states are of one moment, which several streams could not:
+// between receives from them, any of them may have moved on. Here the loop counts, under
+// the Set's mutex, how many znodes may be out of date, and Take sees the count and the
+// states together.
 type Set struct {
 	loop  *Loop
 	full  func(path string) string
@@ -17,7 +22,7 @@ type Set struct {
 	mu      sync.Mutex
 	watched map[watchKey]*watched
 	changes map[watchKey]Change // not taken yet
-	pending int                 // how many of watched are not up to date
+	pending int                 // how many of watched are not up to date; a new one is not
 }
 
 // A watchKey is how the receiver of a Set names what it follows.
@@ -44,6 +49,10 @@ func (l *Loop) NewSet(full func(path string) string) *Set {
 	}
 }
 
+// SetOf returns an empty Set of a client's loop, with paths below the client's chroot. The
+// client is a *coord.Client, whose package stands above this one, and sets this variable.
+var SetOf func(client any) *Set
+
 // Add begins to follow kind at path, which must be valid, unless s does so
 // already. With untilDeleted, data or children are followed only until the znode
 // is deleted; see [Loop.WatchUntilDeleted].
@@ -64,7 +73,7 @@ func (s *Set) Add(path string, kind event.Kind, untilDeleted bool) {
 	}
 }
 
-// Drop ends what Add began. Nothing that was not taken before is delivered of it.
+// Drop ends what Add began. What was not taken of it before is not delivered any more.
 func (s *Set) Drop(path string, kind event.Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +92,8 @@ func (s *Set) drop(w *watched) {
 	s.loop.post(message{input: input{kind: unsubscribe, sub: w.sub}})
 }
 
-// Close ends all that Add began. A Set that is dropped without Close is followed
-// on, for nobody, until the loop is closed.
+// Close ends all that Add began. The znodes of a Set that is not closed are followed, for
+// nobody, until the loop is closed.
 func (s *Set) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +130,9 @@ func (s *Set) Consistent() bool {
 	return s.pending == 0
 }
 
-// put makes c the newest state of w, unless that was dropped in the meantime. It is
-// called with s.mu held.
+// put makes c the newest state of w, unless w was dropped in the meantime: the loop may
+// not know that yet, and there may be another under the same name. It is called with
+// s.mu held.
 func (s *Set) put(w *watched, c Change) {
 	if s.watched[w.name] == w {
 		s.changes[w.name] = c
@@ -137,6 +147,8 @@ func (s *Set) addPending(n int) {
 	}
 }
 
+// wake tells the receiver that there may be something to take: a change, or that the Set
+// has become consistent without one.
 func (s *Set) wake() {
 	select {
 	case s.ready <- struct{}{}:
@@ -144,7 +156,8 @@ func (s *Set) wake() {
 	}
 }
 
-// A watched is one znode of a Set. It implements [sink].
+// A watched is one znode of a Set. It implements [sink]: its methods are called by the
+// loop's goroutine, and take the Set's mutex.
 type watched struct {
 	set      *Set
 	name     watchKey
@@ -162,7 +175,7 @@ func (w *watched) Close(err error) {
 	w.set.mu.Lock()
 	defer w.set.mu.Unlock()
 	w.set.put(w, Change{Kind: w.name.kind, Snapshot: event.Snapshot{Path: w.name.path}, Err: err})
-	w.setUpToDateLocked(true) // as far as it goes
+	w.setUpToDateLocked(true) // nothing more will come, and the others must not wait for it
 }
 
 func (w *watched) setUpToDate(upToDate bool) {

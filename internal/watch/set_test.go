@@ -2,18 +2,13 @@ package watch_test
 
 import (
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/watch"
 )
@@ -153,6 +148,17 @@ func TestSetSettles(t *testing.T) {
 			reply(5)
 			p.take(b, true)
 		},
+		"presence is followed beyond a deletion in any case": func(p *puppet, l *watch.Loop, b *watch.Set) {
+			b.Add("/a", event.Presence, true)
+			p.expect("ExistsW /a")(5)
+			p.take(b, true, 5)
+			l.Event(deleted)
+			p.expect("ExistsW /a")(gone)
+			p.take(b, true, 0)
+			l.Event(zk.Event{Type: zk.EventNodeCreated, Path: "/a"})
+			p.expect("ExistsW /a")(9)
+			p.take(b, true, 9)
+		},
 		"gone for good, and the name used again": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, true)
 			p.expect("GetW /a")(5)
@@ -191,7 +197,7 @@ func TestSetEnds(t *testing.T) {
 		_, err := w.Op().Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
 		w.Must(err)
 		w.Create("/open", "")
-		b := w.c.Kit().WatchSet()
+		b := watch.SetOf(w.c)
 		defer b.Close()
 		ends := func(path string, want error) {
 			w.Helper()
@@ -214,109 +220,4 @@ func TestSetEnds(t *testing.T) {
 		b.Add("/late", event.Data, false)
 		ends("/late", coord.ErrClosed)
 	})
-}
-
-// A generation is written to several znodes in one transaction. Whatever a Set
-// calls settled shows one generation in all of them: while all is well, and while
-// connections and sessions break at any frame.
-func TestSetIsOfOneMoment(t *testing.T) {
-	breaks := map[string]func(w *world, f coordtest.Frame) coordtest.Action{
-		"nothing": func(*world, coordtest.Frame) coordtest.Action { return coordtest.Pass },
-		"resets":  func(*world, coordtest.Frame) coordtest.Action { return coordtest.HangUp },
-		"last":    func(*world, coordtest.Frame) coordtest.Action { return coordtest.PassAndHangUp },
-		"expiry": func(w *world, _ coordtest.Frame) coordtest.Action {
-			w.Expire(w.client)
-			return coordtest.Pass
-		},
-	}
-	const nodes, writes = 5, 120
-	for _, name := range slices.Sorted(maps.Keys(breaks)) {
-		for every := range 7 {
-			t.Run(fmt.Sprintf("%s, frame %d of 7", name, every), func(t *testing.T) {
-				bubble(t, func(w *world) {
-					w.Create("/t", "0")
-					var ops []any
-					b := w.c.Kit().WatchSet()
-					defer b.Close()
-					b.Add("/t", event.Children, false)
-					for i := range nodes {
-						path := fmt.Sprint("/t/", i)
-						w.Create(path, "0")
-						ops = append(ops, &zk.SetDataRequest{Path: path, Version: -1})
-						b.Add(path, event.Data, false)
-					}
-					// One comes and goes with the generations, odd and even.
-					b.Add("/t/odd", event.Presence, false)
-					n, next := 0, time.Now()
-					w.line.OnFrame(func(f coordtest.Frame) coordtest.Action {
-						n++
-						if f.Op == "connect" && f.Dir == coordtest.ToClient { // it must get somewhere
-							next = time.Now().Add(time.Duration(n%30) * time.Millisecond)
-						}
-						if f.N > 0 && n%7 == every && !time.Now().Before(next) {
-							next = time.Now().Add(time.Duration(5+n%30) * time.Millisecond)
-							return breaks[name](w, f)
-						}
-						return coordtest.Pass
-					})
-					done := make(chan struct{})
-					go func() {
-						defer close(done)
-						for gen := 1; gen <= writes; gen++ {
-							for _, op := range ops {
-								op.(*zk.SetDataRequest).Data = fmt.Append(nil, gen)
-							}
-							all := append(slices.Clone(ops), any(&zk.DeleteRequest{Path: "/t/odd", Version: -1}))
-							if gen%2 == 1 {
-								all[nodes] = &zk.CreateRequest{Path: "/t/odd", Acl: zk.WorldACL(zk.PermAll)}
-							}
-							if gen%3 == 0 {
-								slices.Reverse(all)
-							}
-							if _, err := w.Op().Multi(all...); err != nil {
-								w.Errorf("generation %d: %v", gen, err)
-								return
-							}
-							if gen%4 > 0 {
-								time.Sleep(time.Duration(gen%4) * time.Millisecond)
-							}
-						}
-					}()
-					now := make(map[string]string)
-					last := ""
-					over := time.After(time.Hour)
-					for last != fmt.Sprint(writes) {
-						select {
-						case <-b.Ready():
-						case <-over:
-							w.Fatalf("stays at %q: %v", last, now)
-						}
-						news, ok := b.Take()
-						for _, n := range news {
-							w.Must(n.Err)
-							now[fmt.Sprint(n.Kind, n.Path)] = say(n.Kind, n.Snapshot)
-						}
-						if !ok {
-							continue
-						}
-						last = now["data/t/0"]
-						odd, list := "nothing", "[0 1 2 3 4]"
-						if len(last) > 0 && strings.Contains("13579", last[len(last)-1:]) {
-							odd, list = "there", "[0 1 2 3 4 odd]"
-						}
-						for i := range nodes {
-							if v := now[fmt.Sprint("data/t/", i)]; v != last {
-								w.Fatalf("settled on %v", now)
-							}
-						}
-						if now["presence/t/odd"] != odd || now["children/t"] != list {
-							w.Fatalf("settled on %v", now)
-						}
-					}
-					<-done
-					w.line.OnFrame(nil)
-				})
-			})
-		}
-	}
 }

@@ -20,7 +20,7 @@ type Source interface {
 	// the connection after which it makes sense to ask again.
 	Refused(err error) bool
 	// Ended returns the error with which a stream on path, as its subscriber
-	// wrote it, is to end for the reason cause.
+	// wrote it, ends because of cause.
 	Ended(path string, cause error) error
 }
 
@@ -34,9 +34,9 @@ type Conn interface {
 	ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error)
 }
 
-// A watch is one of the three tables in which go-zookeeper, like the server,
-// keeps what is armed. An event empties some of them for its path, and which
-// ones must be known exactly: an entry thought armed that is not would be deaf.
+// A watch is one of the three tables in which go-zookeeper, like the server, keeps what is
+// armed. An event empties some of them for its path. Which ones must be known exactly: an
+// entry that relied on a watch which is not armed would miss every change from then on.
 type watch uint8
 
 const (
@@ -65,8 +65,9 @@ func (w watch) firedBy(t zk.EventType) bool {
 	return false
 }
 
-// canFire reports whether a watch of kind k, on a znode that is there or not,
-// can be used up by an event of type t.
+// canFire reports whether an event of type t can use up the watch that a read of kind k
+// arms. While the read is under way it is not known whether the znode exists, and so not
+// in which table that is.
 func canFire(k event.Kind, t zk.EventType) bool {
 	there := onData
 	if k == event.Children {
@@ -79,8 +80,8 @@ func canFire(k event.Kind, t zk.EventType) bool {
 type Read struct {
 	key
 	arm bool // leave a watch behind
-	// known, if it Exists, is what was read before. The bytes are not asked for
-	// again if they are the same.
+	// known, if it Exists, is what was read before. Data that are still the same are not
+	// asked for again: after a reconnect everything is read, and little has changed.
 	known event.Snapshot
 }
 
@@ -102,7 +103,8 @@ type Answer struct {
 
 func (a *Answer) String() string { return fmt.Sprint(describe(a.snap), ", ", a.armed) }
 
-// Do reads through c, in one request or in several.
+// Do reads through c, in one request or in several. Of several the last is what counts,
+// and it is the one that arms the watch.
 func (r *Read) Do(c Conn) (*Answer, error) {
 	snap, armed, err := r.do(c)
 	if err != nil {
@@ -112,6 +114,8 @@ func (r *Read) Do(c Conn) (*Answer, error) {
 }
 
 func (r *Read) do(c Conn) (event.Snapshot, watch, error) {
+	// Only for a read that arms nothing, because its watch is still armed, as after a
+	// reconnect: the data are then most likely what they were.
 	if r.known.Exists && !r.arm && r.kind == event.Data {
 		snap, _, err := readOnce(c, r.path, event.Presence, false)
 		if err != nil || !snap.Exists {
@@ -140,6 +144,8 @@ func (r *Read) do(c Conn) (event.Snapshot, watch, error) {
 	}
 }
 
+// readOnce makes one request. It returns the watch that the request has armed, if it was
+// to arm one: which table that is in depends, for Presence, on whether the znode exists.
 func readOnce(c Conn, path string, kind event.Kind, arm bool) (event.Snapshot, watch, error) {
 	var (
 		snap event.Snapshot
@@ -186,6 +192,7 @@ func readOnce(c Conn, path string, kind event.Kind, arm bool) (event.Snapshot, w
 	return snap, w, nil
 }
 
+// unsuspended returns s as an answer would have it.
 func unsuspended(s event.Snapshot) event.Snapshot {
 	s.Suspended = false
 	return s

@@ -7,7 +7,9 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A subscription is the share of one stream, or of one znode of a Set, in an entry.
+// A subscription is one stream, or one znode of a Set, as a subscriber of an entry. The
+// entry decides by its fields what the subscriber gets; the loop, and nobody else, calls
+// out.
 type subscription struct {
 	key
 	index    int  // in entry.subs, so that leaving costs the same for any number
@@ -21,8 +23,8 @@ type subscription struct {
 	stop func() bool     // withdraws what waits for ctx to end; nil without a ctx
 }
 
-// owed says which read brings a subscription its first snapshot. What was asked for
-// before somebody came can be older than what that one has seen acknowledged.
+// owed says which read brings a subscription its first snapshot. A read that had begun
+// before the subscriber came can be older than what the subscriber has seen acknowledged.
 type owed uint8
 
 const (
@@ -31,8 +33,8 @@ const (
 	thisRead             // the one under way or, if that fails, the next
 )
 
-// subscribe adds sub. If what is known is as good as what another read would bring,
-// it gets that; otherwise it waits for a read that begins from now on.
+// subscribe adds sub. If what is known is as good as what another read would bring, sub
+// gets that; otherwise it waits for a read that begins later.
 func (e *entry) subscribe(sub *subscription, do *actions) {
 	sub.index = len(e.subs)
 	e.subs = append(e.subs, sub)
@@ -62,14 +64,14 @@ func (e *entry) owes() bool {
 	return slices.ContainsFunc(e.subs, func(sub *subscription) bool { return sub.owed == nextRead })
 }
 
-// publish makes snap what was read last and delivers it: if it is news, to those who
-// have had their first snapshot; and as the first to those who wait for the read
-// called first, where nextRead stands for any. No subscriber gets the same twice
-// running.
+// publish makes snap what was read last and delivers it: if it is news, to subscribers
+// that have had their first snapshot; and as the first one to those that wait for the
+// read called first, where nextRead stands for any. No subscriber gets the same snapshot
+// twice in a row.
 func (e *entry) publish(snap event.Snapshot, first owed, do *actions) {
 	news := !e.has || !same(e.kind, e.snap, snap)
 	e.has = true
-	if news {
+	if news { // if not, the old one is kept, whose data subscribers share
 		e.snap = snap
 	}
 	for _, sub := range e.subs {
@@ -85,8 +87,8 @@ func (e *entry) deliver(sub *subscription, do *actions) {
 	do.add(action{verb: deliver, sub: sub, snap: e.snap})
 }
 
-// tell tells the subscribers whether they are up to date, if they have not been
-// told.
+// tell tells the subscribers whether they are up to date, if they were told otherwise.
+// One that still waits for its first snapshot is not, although the entry may be.
 func (e *entry) tell(do *actions) {
 	upToDate := e.upToDate()
 	for _, sub := range e.subs {
@@ -97,7 +99,9 @@ func (e *entry) tell(do *actions) {
 	}
 }
 
-// end ends all subscriptions, except those that wait for the read called spared.
+// end ends all subscriptions, except those that wait for the read called spared: those
+// came after the read that was refused had begun, and have reason to hope for another
+// answer.
 func (e *entry) end(err error, spared owed, do *actions) {
 	kept := e.subs[:0]
 	for _, sub := range e.subs {
@@ -112,9 +116,10 @@ func (e *entry) end(err error, spared owed, do *actions) {
 	e.subs = kept
 }
 
-// tidy lets go of what nobody needs. For an entry without subscribers no read begins
-// and no snapshot is kept. What remains is a watch that is armed, or a read that may
-// arm one; otherwise nothing, and the entry is forgotten.
+// tidy lets go of what nobody needs. For an entry without subscribers no read begins and
+// no snapshot is kept. What remains is a watch that is armed, or a read that may arm one.
+// If there is neither, the entry is forgotten: so a name that was used once costs nothing
+// later.
 func (e *entry) tidy(do *actions) {
 	if len(e.subs) > 0 {
 		return

@@ -1,4 +1,3 @@
-// Package zkpath has the rules for the paths of znodes.
 package zkpath
 
 import (

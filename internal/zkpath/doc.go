@@ -1,0 +1,2 @@
+// Package zkpath has the rules for the paths of znodes.
+package zkpath
