@@ -17,8 +17,13 @@ import (
 // to the library in the pieces that it asks for.
 //
 // It notes when each request was written, which one an answer is for, and whether a quorum
-// has carried it out. The lease is computed from that. And the tap changes what the
-// library does in four ways:
+// has carried it out. The lease is computed from that.
+//
+// The session's own requests are made by the tap alone: see outgoing.go. The library
+// knows neither them nor their answers. It makes the connections, sends the heartbeats,
+// ends the session, and serves the program that uses [Client.Conn].
+//
+// And the tap changes what the library does in four ways:
 //
 //   - The library is told half of the session timeout, so that it sends heartbeats twice
 //     as often. The server is told the whole.
