@@ -28,6 +28,7 @@ type Keeper struct{ h *Hold }
 func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) error) *Hold {
 	h := &Hold{
 		c:        k.c,
+		id:       holds.Add(1),
 		op:       op,
 		path:     path,
 		ctx:      ctx,

@@ -94,3 +94,47 @@ func TestHoldOnAnInvalidPath(t *testing.T) {
 		must(t, c.Close())
 	})
 }
+
+// An ACL is asked for what cannot be one: a scheme that has no hash, or a credential
+// without a password. Dial says so, and does not print the credential; a server refuses it.
+func TestACLOfAnotherAuth(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{})
+		for _, tt := range []struct {
+			auth coord.Auth
+			want string
+		}{
+			{coord.Auth{Scheme: "ip", Credential: []byte("se:cret")}, `scheme "digest" and not "ip"`},
+			{coord.Auth{Scheme: "digest", Credential: []byte("secret")}, "not user:password"},
+		} {
+			acl := tt.auth.ACL(coord.PermAll)
+			_, err := coord.Dial(bg, []string{"server"}, &coord.Options{ACL: []coord.ACL{acl}})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "cret") {
+				t.Errorf("Dial: %v, want %s", err, tt.want)
+			}
+			if _, err := c.Create(bg, "/a", nil, coord.Persistent, acl); !errors.Is(err, coord.ErrInvalidACL) {
+				t.Errorf("Create: %v", err)
+			}
+		}
+	})
+}
+
+// A connect string is no server: the error says which function takes it apart.
+func TestDialWithAConnectString(t *testing.T) {
+	for _, server := range []string{"zk1:2181,zk2:2181", "zk1:2181/app"} {
+		if _, err := coord.Dial(bg, []string{server}, nil); err == nil || !strings.Contains(err.Error(), "see ParseServers") {
+			t.Errorf("Dial(%q): %v", server, err)
+		}
+	}
+}
+
+// A guard is printed with the path of its Hold, below the chroot as all others.
+func TestGuardString(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{Chroot: "/app"})
+		h := c.Kit().NewHold(bg, "hold", "/h", func(k *coord.Keeper) error { return errEnough })
+		if got := h.Guard().String(); got != "check /h" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
