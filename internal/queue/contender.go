@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -92,8 +93,10 @@ type driver struct {
 	m machine
 
 	reply <-chan input // of the one request in flight; an earlier one's answer is void
-	self  *watchedNode // our own node, once it has a name
+	self  *watchedNode // our own node, once it is followed
 	ahead *watchedNode // the node that watch named
+
+	overdue *time.Timer // fires when our own node is to be followed; nil before it has a name
 
 	granted bool         // the Hold is held
 	renewed <-chan error // tells that the session has been renewed, while the grant waits for that
@@ -108,6 +111,9 @@ func (d *driver) run(ctx context.Context) error {
 	defer func() {
 		d.self.end()
 		d.ahead.end()
+		if d.overdue != nil {
+			d.overdue.Stop()
+		}
 	}()
 	d.do(action{verb: create})
 	canceled, released := ctx.Done(), d.k.Released()
@@ -120,10 +126,14 @@ func (d *driver) run(ctx context.Context) error {
 			d.hear(snap)
 			continue
 		case snap := <-d.ahead.updates():
-			if !d.ahead.gone(snap) {
-				continue // something was written to it, or the connection is down
+			switch {
+			case d.ahead.gone(snap):
+				in = input{kind: blockerGone}
+			case snap.Suspended && d.self == nil:
+				in = input{kind: doubt} // or else the watch on our own node tells
+			default:
+				continue // something was written to it
 			}
-			in = input{kind: blockerGone}
 		case <-d.self.done():
 			d.self.over = true
 			in = input{kind: quit, err: errors.Unwrap(d.self.Err())}
@@ -139,6 +149,9 @@ func (d *driver) run(ctx context.Context) error {
 				continue
 			}
 			in = input{kind: downgradeAsked}
+		case <-d.isOverdue():
+			d.follow()
+			continue
 		case <-d.renewed: // if in vain, the session is over
 			d.grant()
 			continue
@@ -194,13 +207,12 @@ func (d *driver) step(in input) {
 	was := d.m.state
 	d.do(d.m.step(in))
 	now := d.m.state
-	if was == downgrading && now != was {
+	if was == downgrading && now != was && d.self != nil {
 		d.self.end()
 		d.self = nil // it may have had news of the former node, which were ignored
+		d.follow()
 	}
-	if d.self == nil && d.m.node != "" && now != done {
-		d.self = d.watch(d.m.node)
-	}
+	d.followLate(was)
 	if now != waiting {
 		d.ahead.end()
 		d.ahead = nil

@@ -40,9 +40,10 @@ const (
 	blockerGone // it is gone
 
 	// News of our own node, in the order in which it was learned. The driver
-	// watches that node from the moment the machine knows its name.
+	// watches that node from some time after the machine knows its name; at once while
+	// it is not confirmed.
 	confirmed   // it is there with token, owned by our session, and a watch on it is armed
-	doubt       // the connection is down, so the watch may be blind; confirmed or gone follows
+	doubt       // the connection is down, so a watch may be blind; confirmed or gone follows
 	gone        // it is not there, or not ours
 	revokeAsked // somebody wrote into it that the holder shall give way
 
@@ -102,7 +103,7 @@ type machine struct {
 	state       state
 	node        string // name of our node once known; changed by replaced alone
 	token       int64  // set before held is entered
-	confirmed   bool   // our node is there as far as an armed watch can tell
+	confirmed   bool   // our node was there when it was created or last read, and the connection has not been lost since
 	lastBlocker bool   // in waiting: the contender that we watch is the only one that blocks
 	cause       error  // the first reason to end; once it is set, the machine neither enters held nor waits
 }
@@ -114,7 +115,7 @@ func (m *machine) step(in input) action {
 	}
 	switch in.kind {
 	case created:
-		m.node, m.token = in.node, in.token
+		m.node, m.token, m.confirmed = in.node, in.token, in.token != 0
 		me, _ := parse(in.node)
 		switch {
 		case m.cause != nil:
@@ -124,9 +125,7 @@ func (m *machine) step(in input) action {
 		case !inRange(me):
 			return m.leave(m.causes.exhausted)
 		}
-		// The transaction that made our node found no other child. That is as
-		// good as confirmed, and the driver arms the watch.
-		m.state = held
+		m.state = held // the transaction that made our node found no other child
 	case unknown:
 		m.state = looking
 		return action{verb: list, sync: true} // unsynced, a server that lags would hide our node

@@ -37,10 +37,12 @@ func (w *world) breakLink(c *client, lose bool) {
 	if c.phase == sent && c.req.verb == create {
 		c.phase, c.reply = answered, input{kind: unknown}
 	}
-	c.own, c.ahead = off, off
-	if c.m.node != "" {
+	// Word of it comes with what is followed, if there is any. Of a node of its own that
+	// it has only just made it may hear nothing.
+	if c.m.node != "" && (c.own == armed || c.ahead == armed) {
 		c.push(doubt)
 	}
+	c.own, c.ahead = off, off
 }
 
 // serve carries out the request of client i.
@@ -120,7 +122,7 @@ func (w *world) delete(k int) {
 func (w *world) tell(c *client, in input) {
 	was, node := c.m.state, c.m.node
 	switch in.kind {
-	case confirmed:
+	case created, confirmed:
 		c.sure = true
 	case doubt:
 		c.sure = false
