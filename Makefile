@@ -22,7 +22,7 @@ export ZOOKEEPER_JARS ?= /usr/share/java
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## run the tour on an in-process server; needs Go alone
@@ -39,6 +39,8 @@ check: ## formatting, vet here and for PORTS, staticcheck, go.mod
 	done
 	go run $(STATICCHECK) ./...
 	go mod tidy -diff
+	@# A module of its own, for Linux alone, because of what it compares with.
+	cd bench && go vet ./... && go run $(STATICCHECK) ./... && go mod tidy -diff
 
 .PHONY: test
 test: ## all tests, with the race detector; installs what it needs from Debian if it may
@@ -50,6 +52,11 @@ test: ## all tests, with the race detector; installs what it needs from Debian i
 	go test $(TESTFLAGS) -run '$(EXHAUSTIVE)' $$(grep -rlE --include='*_test.go' 'func Test(Walk|[A-Za-z]*Faults)\(' . | xargs -n1 dirname | sort -u) || status=1; \
 	test -z "$$missing" || echo "TESTS WERE SKIPPED: $$missing"; \
 	exit $$status
+
+.PHONY: test-bench
+test-bench: ## the tests of the benchmark, which is a module of its own
+	.ci/zookeeper
+	cd bench && go test ./...
 
 .PHONY: test32
 test32: ## the tests in bubbles, as 32-bit programs; where amd64 can run those of 386
@@ -76,3 +83,20 @@ fuzz: ## each fuzz test for FUZZTIME (10s)
 			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit; \
 		done; \
 	done
+
+.PHONY: bench
+bench: ## measure beside other clients, 5 minutes; the report is in bench/out
+	cd bench && go run .
+
+.PHONY: bench-full
+bench-full: ## the same with all sizes and clients, over an hour
+	cd bench && go run . -full -rounds 3 -limit 3h
+
+.PHONY: profile
+profile: ## CPU profile of a hand-over among 128, in handover.prof
+	cd bench && go run . -w handover -n 128 -peers floor,zkcoord -rounds 1 -secs 10s -cpuprofile ../handover.prof -out out/profile
+	go tool pprof -top -nodecount=30 handover.prof
+
+.PHONY: micro
+micro: ## Go's benchmarks of the parts, with their allocations
+	go test -run '^$$' -bench . -benchmem $(MICROFLAGS) ./coord ./internal/...

@@ -71,7 +71,7 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 			}
 		}
 		ops, of := transaction(w, writes)
-		results, err := s.Multi(ctx, ops...)
+		results, err := s.Txn(ctx, ops...)
 		switch {
 		case err == nil:
 			w.wrote()

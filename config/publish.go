@@ -20,7 +20,7 @@ import (
 // its own key, one after the other.) Keys are paths relative to that of the tree,
 // such as "db/host".
 //
-// What is stored is replaced, whatever it is: of two publications, the last wins.
+// What is stored is replaced without being read: of two publications, the last wins.
 // What does not exist is created. What is missing above it is created first, and
 // stays even if the transaction is refused. To remove a key that does not exist is
 // no error; to remove one that has children is one, [coord.ErrNotEmpty], unless they

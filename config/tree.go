@@ -50,7 +50,7 @@ type Values[T any] struct {
 //
 // The first listing of each directory, and each value, costs a request, as does
 // every change of a value. A directory of n znodes is listed at the first change at
-// once, and then at intervals of n times 50 µs, whatever happens in between. There
+// once, and then at intervals of n times 50 µs, no matter what happens in between. There
 // are two watches for each znode.
 //
 // Decode is called as [Value.Watch] does. The stream ends with an [*coord.Error]

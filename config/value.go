@@ -169,9 +169,9 @@ func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error)) (Updat
 	})
 }
 
-// Store stores x in place of whatever is stored, even if that is malformed, or
-// creates it, and returns what it has stored. It is carried out once or not at all,
-// and its errors mean what those of [Value.Modify] do.
+// Store stores x in place of what is stored, even if that is malformed, or creates it,
+// and returns what it has stored. It is carried out once or not at all, and its errors
+// mean what those of [Value.Modify] do.
 func (v *Value[T]) Store(ctx context.Context, x T) (Update[T], error) {
 	if err := v.check(false, true); err != nil {
 		return v.failed("store", err)

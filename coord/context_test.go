@@ -58,8 +58,8 @@ var waits = []struct {
 	up   bool // ends at once while the client thinks that it is connected
 	wait func(ctx context.Context, c *coord.Client) error
 }{
-	{"Session.Multi", false, func(ctx context.Context, c *coord.Client) error {
-		_, err := c.Kit().Session().Multi(ctx, coord.OpCheck("/", -1))
+	{"Session.Txn", false, func(ctx context.Context, c *coord.Client) error {
+		_, err := c.Kit().Session().Txn(ctx, coord.OpCheck("/", -1))
 		return err
 	}},
 	{"Session.Exists", false, func(ctx context.Context, c *coord.Client) error {

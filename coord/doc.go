@@ -79,7 +79,7 @@
 // another. Its error is not wrapped in an Error. A request that does no harm when it is
 // carried out twice is repeated until it is answered: reads, [Session.Set],
 // [Session.Delete], and [Session.Create] of a name that nobody else uses. Anything else
-// is a transaction, [Session.Multi], whose error says whether it was refused, may have
+// is a transaction, [Session.Txn], whose error says whether it was refused, may have
 // been carried out, or was not sent. [Session.InDir] makes a directory that turns out to
 // be missing.
 //

@@ -61,7 +61,17 @@ var errExited = errors.New("coord: function ended its goroutine instead of retur
 
 // An Error says which operation failed, on which path, and why.
 type Error struct {
-	Op   string // a verb, such as "acquire", "watch" or "dial"
+	// Op is, in lower case, the name of the function or method that was called:
+	//
+	//   - of this package: dial, get, exists, children, sync, create, set, delete, txn, watch;
+	//   - of the locks: acquire, tryacquire, acquireread, tryacquireread, acquirewrite,
+	//     tryacquirewrite, downgrade, contenders, holder, watch;
+	//   - of members: join, keep, update, leave, members, find, follow, await, awaitn, watch;
+	//   - of config: read, watch, modify, store, delete, publish.
+	//
+	// Of a [Hold] it is "release" if that was released, and "lost" if it was lost. Other
+	// recipes have verbs of their own.
+	Op   string
 	Path string // as the caller wrote it; empty if the operation has none
 	Err  error  // the cause
 }
@@ -139,7 +149,7 @@ func translate(err error) error {
 // it is makes no sense.
 //
 // Any other error says only why there is no answer. Of a request that is made once,
-// which is [Session.Multi] or a write of a [Client], it is [ErrUnknown] if the request
+// which is [Session.Txn] or a write of a [Client], it is [ErrUnknown] if the request
 // may have been carried out; otherwise the request was not sent. What a Session repeats
 // until there is an answer, such as [Session.Set], may have been carried out.
 func (*Session) Refused(err error) bool { return refused(err) }

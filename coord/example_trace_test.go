@@ -53,7 +53,7 @@ func ExampleTrace() {
 	}
 	m := lock.New(c, "/reports/lock")
 	err = m.Do(ctx, func(ctx context.Context, _ *coord.Hold) error {
-		second := m.TryAcquire(ctx) // counts as waited for, and not as held
+		second := m.TryAcquire(context.Background()) // counts as waited for, and not as held
 		fmt.Println(errors.Is(second.Wait(), coord.ErrLocked))
 		server.Expire(c.Kit().Session().ID())
 		<-ctx.Done()

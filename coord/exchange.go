@@ -92,10 +92,10 @@ func retry[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (
 	return v, err
 }
 
-// Retry calls f until f returns nil or an error that is [Session.Refused], with pauses in between
-// that grow from 5 ms to 1 s. It ends with ctx's cause when ctx ends, and with s's Err
-// when s is over, but not while f runs. The requests of f must do no harm when they are
-// carried out more than once.
+// Retry calls f until f returns nil or an error that is [Session.Refused], with pauses
+// in between that grow from 5 ms to 1 s. It ends with ctx's cause when ctx ends, and
+// with s's Err when s is over, but not while f runs. The requests of f must do no harm
+// when they are carried out more than once.
 func (s *Session) Retry(ctx context.Context, f func() error) error {
 	pause := backoff.Backoff{Min: 5 * time.Millisecond, Max: time.Second}
 	for {
@@ -113,18 +113,18 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// Multi makes a transaction of ops, once: all of them are carried out, in order, or
+// Txn makes a transaction of ops, once: all of them are carried out, in order, or
 // none. There is one result for each op.
 //
-// If the error is [Session.Refused], nothing was carried out. If that is because of one of the
-// ops, its result has the error as well; otherwise it is because of the transaction as a
-// whole, which may be too large, for instance. If the error is [ErrUnknown], the
-// transaction was sent and may have been carried out, but no answer came before ctx or s
-// ended or the connection was lost. Any other error, ctx's cause or s's Err, means that
-// it was not sent and never will be.
+// If the error is [Session.Refused], nothing was carried out. If that is because of one
+// of the ops, its result has the error as well; otherwise it is because of the
+// transaction as a whole, which may be too large, for instance. If the error is
+// [ErrUnknown], the transaction was sent and may have been carried out, but no answer
+// came before ctx or s ended or the connection was lost. Any other error, ctx's cause
+// or s's Err, means that it was not sent and never will be.
 //
 // An answer is returned even if ctx or s has ended meanwhile.
-func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
+func (s *Session) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	results := make([]OpResult, len(ops))
 	requests := make([]any, len(ops))
 	for i, op := range ops {
@@ -141,7 +141,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	if len(ops) > 0 {
 		first = ops[0].below(s.c)
 	}
-	answers, err := once(ctx, s, purpose{"multi", first}, func(conn *zk.Conn) ([]zk.MultiResponse, error) { return multi(conn, requests) })
+	answers, err := once(ctx, s, purpose{"txn", first}, func(conn *zk.Conn) ([]zk.MultiResponse, error) { return multi(conn, requests) })
 	if err != nil {
 		bad := slices.IndexFunc(answers, func(r zk.MultiResponse) bool { return r.Error != nil })
 		if bad >= 0 {

@@ -18,8 +18,8 @@ import (
 // gives it, and is found in it. Of what the ensemble does answer, it is said.
 func TestGivenUpIsNotRefused(t *testing.T) {
 	calls := map[string]func(context.Context, *coord.Client) error{
-		"Session.Multi": func(ctx context.Context, c *coord.Client) error {
-			_, err := c.Kit().Session().Multi(ctx, coord.OpCheck("/none", -1))
+		"Session.Txn": func(ctx context.Context, c *coord.Client) error {
+			_, err := c.Kit().Session().Txn(ctx, coord.OpCheck("/none", -1))
 			return err
 		},
 		"Session.Delete": func(ctx context.Context, c *coord.Client) error {

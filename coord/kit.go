@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/zkcoord/zkcoord/event"
-	"github.com/zkcoord/zkcoord/internal/watch"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -51,10 +50,11 @@ func (k *Kit) Await(ctx context.Context) (*Session, error) {
 	}
 }
 
-// Retry calls f with the present session, and with the next one when that expires, until
-// f returns nil or an error that is [Session.Refused]. It ends with ctx's cause when ctx ends,
-// and with [ErrClosed] when the client is closed. The requests of f must not depend on a
-// session, and must do no harm when they are carried out more than once.
+// Retry calls f with the present session, and with the next one when that expires,
+// until f returns nil or an error that is [Session.Refused]. It ends with ctx's cause
+// when ctx ends, and with [ErrClosed] when the client is closed. The requests of f must
+// not depend on a session, and must do no harm when they are carried out more than
+// once.
 func (k *Kit) Retry(ctx context.Context, f func(*Session) error) error {
 	for {
 		s := k.c.present()
@@ -102,10 +102,6 @@ func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[
 	}
 	return k.c.loop.WatchUntilDeleted(ctx, k.c.FullPath(path), path)
 }
-
-// WatchSet returns an empty set of watched znodes, which the caller must close. It is for
-// the recipes of this module.
-func (k *Kit) WatchSet() *watch.Set { return k.c.loop.NewSet(k.c.FullPath) }
 
 // Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the same
 // client, that has not ended. A recipe whose holds exclude each other does not acquire

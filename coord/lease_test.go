@@ -134,7 +134,7 @@ func TestSessionIsOverHereBeforeThere(t *testing.T) {
 	}
 }
 
-// chatterOn has c receive a watch event every timeout/10, each armed by a request
+// chatterOn makes c receive a watch event every timeout/10, each armed by a request
 // that was made while requests still got through, until other is closed.
 func chatterOn(other, c *coord.Client, timeout time.Duration) {
 	const paths = 30

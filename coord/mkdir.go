@@ -49,7 +49,7 @@ func (s *Session) makeDir(ctx context.Context, path string, mode Mode) error {
 }
 
 // makeNode creates path unless it is there. It is repeated until it is answered: to create
-// it twice does no harm, since who has created it does not matter.
+// it twice does no harm, and it does not matter which client has created it.
 func (s *Session) makeNode(ctx context.Context, path string, mode Mode) error {
 	p := purpose{"create", s.c.relative(path)}
 	err := ErrUnimplemented

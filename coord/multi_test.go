@@ -36,7 +36,7 @@ func TestMulti(t *testing.T) {
 	t.Run("carried out", func(t *testing.T) {
 		bubble(t, func(w *world) {
 			_, s := start(w)
-			res, err := s.Multi(bg, ops...)
+			res, err := s.Txn(bg, ops...)
 			if err != nil || len(res) != 3 || res[1].Path != "/q/n-0000000001" || res[2].Stat.Version != 1 || res[2].Stat.NumChildren != 1 {
 				t.Errorf("%+v, %v", res, err)
 			}
@@ -48,7 +48,7 @@ func TestMulti(t *testing.T) {
 	t.Run("refused by an op", func(t *testing.T) {
 		bubble(t, func(w *world) {
 			_, s := start(w)
-			res, err := s.Multi(bg, ops[0], ops[1], coord.OpSet("/q", nil, 9), coord.OpDelete("/q", 0))
+			res, err := s.Txn(bg, ops[0], ops[1], coord.OpSet("/q", nil, 9), coord.OpDelete("/q", 0))
 			if !refused(err) || !errors.Is(err, coord.ErrBadVersion) || len(res) != 4 {
 				t.Fatalf("%+v, %v", res, err)
 			}
@@ -80,12 +80,12 @@ func TestMulti(t *testing.T) {
 				{coord.OpCreate("/q/c", nil, 128), zk.ErrInvalidFlags},
 				{coord.Op{}, zk.ErrBadArguments},
 			} {
-				res, err := s.Multi(bg, ops[0], tt.op)
+				res, err := s.Txn(bg, ops[0], tt.op)
 				if !refused(err) || !errors.Is(err, tt.want) || len(res) != 2 || res[0].Err != nil || res[1].Err != err {
 					t.Errorf("%v: %+v, %v", tt.op, res, err)
 				}
 			}
-			res, err := s.Multi(bg, coord.OpSet("/q", make([]byte, limit/2), -1), coord.OpSet("/q", make([]byte, limit/2), -1))
+			res, err := s.Txn(bg, coord.OpSet("/q", make([]byte, limit/2), -1), coord.OpSet("/q", make([]byte, limit/2), -1))
 			if !refused(err) || !errors.Is(err, coord.ErrTooLarge) || res[0].Err != nil || res[1].Err != nil {
 				t.Errorf("too large: %v, %+v", err, res)
 			}
@@ -109,7 +109,7 @@ func TestMulti(t *testing.T) {
 					})
 					ctx, cancel := context.WithTimeoutCause(bg, time.Second, errEnough)
 					defer cancel()
-					_, err := s.Multi(ctx, ops...)
+					_, err := s.Txn(ctx, ops...)
 					if !errors.Is(err, coord.ErrUnknown) || refused(err) || errors.Is(err, errEnough) != (act == coordtest.Drop) {
 						t.Errorf("error %v", err)
 					}
@@ -125,21 +125,21 @@ func TestMulti(t *testing.T) {
 		bubble(t, func(w *world) {
 			l, s := start(w)
 			r := harness.RecordLink(l)
-			if _, err := s.Multi(givenUp(), ops...); err != errEnough {
+			if _, err := s.Txn(givenUp(), ops...); err != errEnough {
 				t.Errorf("ctx has ended: %v", err)
 			}
 			heal := l.Cut()
 			synctest.Wait()
 			ctx, cancel := context.WithTimeoutCause(bg, time.Second, errEnough)
 			defer cancel()
-			if _, err := s.Multi(ctx, ops...); err != errEnough {
+			if _, err := s.Txn(ctx, ops...); err != errEnough {
 				t.Errorf("ctx ends before there is a connection: %v", err)
 			}
 			time.AfterFunc(time.Second, func() {
 				w.Fake.Expire(s.ID())
 				heal()
 			})
-			if _, err := s.Multi(bg, ops...); !errors.Is(err, coord.ErrExpired) || errors.Is(err, coord.ErrUnknown) {
+			if _, err := s.Txn(bg, ops...); !errors.Is(err, coord.ErrExpired) || errors.Is(err, coord.ErrUnknown) {
 				t.Errorf("the session ends before there is a connection: %v", err)
 			}
 			if slices.Contains(r.Requests(), "multi /root") {
@@ -152,7 +152,7 @@ func TestMulti(t *testing.T) {
 			l, s := start(w)
 			l.Stall(coordtest.ToClient)
 			time.AfterFunc(time.Second, func() { w.Fake.Expire(s.ID()) })
-			_, err := s.Multi(bg, ops...)
+			_, err := s.Txn(bg, ops...)
 			if !errors.Is(err, coord.ErrUnknown) || !errors.Is(err, coord.ErrExpired) && !errors.Is(err, zk.ErrConnectionClosed) {
 				t.Errorf("error %v", err)
 			}
@@ -170,7 +170,7 @@ func TestAnswerBeatsEndOfContext(t *testing.T) {
 			heal := l.Stall(coordtest.ToClient)
 			answered := make(chan error, 1)
 			go func() {
-				_, err := s.Multi(ctx, coord.OpCreate(fmt.Sprintf("/%d", i), nil, 0))
+				_, err := s.Txn(ctx, coord.OpCreate(fmt.Sprintf("/%d", i), nil, 0))
 				answered <- err
 			}()
 			synctest.Wait()
@@ -195,7 +195,7 @@ func TestDataAreCopied(t *testing.T) {
 		data := []byte("good")
 		op := coord.OpCreate("/a", data, 0)
 		copy(data, "evil")
-		_, err := s.Multi(bg, op)
+		_, err := s.Txn(bg, op)
 		must(t, err)
 		if n, err := s.Get(bg, "/a"); err != nil || !bytes.Equal(n.Data, []byte("good")) {
 			t.Errorf("%q, %v", n.Data, err)

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
@@ -80,12 +79,13 @@ func (t *tappedConn) explained(err error) error {
 
 // hungUp reports whether err means that the other side has closed the connection.
 func hungUp(err error) bool {
-	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe} {
 		if errors.Is(err, e) {
 			return true
 		}
 	}
-	return false
+	var op *net.OpError // a reset, whose error is another on each system
+	return errors.As(err, &op) && (op.Op == "read" || op.Op == "write") && !op.Timeout() && !errors.Is(err, net.ErrClosed)
 }
 
 // mangled returns the error for an answer that begins with head, which is no length of a

@@ -203,7 +203,7 @@ func TestServerThatHangsUpAgainAndAgain(t *testing.T) {
 				b.dials.Store(0)
 				end := time.Now().Add(span)
 				for time.Now().Before(end) {
-					_, _ = c.Kit().Session().Multi(bg, coord.OpCheck("/", -1))
+					_, _ = c.Kit().Session().Txn(bg, coord.OpCheck("/", -1))
 				}
 				if n := b.dials.Load(); n > stormless+int32(span/time.Second) {
 					t.Errorf("T=%v: %d connections in %v", timeout, n, span)

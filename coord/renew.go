@@ -35,7 +35,7 @@ func (s *Session) Renewed() bool {
 func (s *Session) Renew(ctx context.Context, path string) error {
 	for !s.Renewed() {
 		err := s.Retry(ctx, func() error {
-			_, err := s.Multi(ctx, OpCheck(path, -1))
+			_, err := s.Txn(ctx, OpCheck(path, -1))
 			return err
 		})
 		switch {

@@ -90,8 +90,9 @@ func (r *reporter) dialFailed(i SessionInfo) {
 	r.session(r.trace.DialFailed, i)
 }
 
-// A complaint is what is logged of a server at most once a minute, in whatever words: that
-// it gave no session, or that it will not give one until somebody changes something.
+// A complaint is what is logged of a server at most once a minute, however it is
+// worded: that it gave no session, or that it will not give one until somebody changes
+// something.
 type complaint struct {
 	server string
 	final  bool

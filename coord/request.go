@@ -25,9 +25,9 @@ type listed struct {
 	names []string
 }
 
-// Get reads the znode at path, repeatedly until there is an answer. A znode that does not
-// exist is no error. As with all requests of a Session, the error is [Session.Refused], or ctx's
-// cause, or s's Err.
+// Get reads the znode at path, repeatedly until there is an answer. A znode that does
+// not exist is no error. As with all requests of a Session, the error is
+// [Session.Refused], or ctx's cause, or s's Err.
 func (s *Session) Get(ctx context.Context, path string) (Node, error) {
 	n, err := s.read(ctx, "get", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
 		data, stat, err := conn.Get(full)
@@ -92,7 +92,7 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 // Create creates the znode at path, repeatedly until there is an answer, and returns its
 // path. [ErrNodeExists] may mean that an earlier attempt was carried out and its answer
 // lost. A sequential znode is refused, because there might then be two of it: create it
-// with [Session.Multi]. Its access list is acl or, if that is empty, [Options].ACL.
+// with [Session.Txn]. Its access list is acl or, if that is empty, [Options].ACL.
 func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mode, acl ...ACL) (string, error) {
 	if mode.sequential() {
 		return "", &refusal{fmt.Sprintf("coord: mode %v in a request that may be repeated", mode), zk.ErrInvalidFlags}

@@ -223,7 +223,7 @@ func (s *Session) admit(ctx context.Context) error {
 }
 
 // dismiss notes that a request is over, with err. If a server says there that the
-// session is over, or has moved, that counts whatever the request was.
+// session is over, or has moved, that counts, no matter what the request was.
 func (s *Session) dismiss(err error) {
 	switch {
 	case errors.Is(err, zk.ErrSessionExpired):

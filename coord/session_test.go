@@ -186,7 +186,7 @@ func TestNothingCrossesSessions(t *testing.T) {
 				for i := range 70 {
 					wg.Go(func() {
 						time.Sleep(time.Duration(i%7) * 500 * time.Millisecond)
-						_, err := s.Multi(bg, coord.OpCreate(fmt.Sprintf("/e%d", i), nil, coord.Ephemeral))
+						_, err := s.Txn(bg, coord.OpCreate(fmt.Sprintf("/e%d", i), nil, coord.Ephemeral))
 						// What was in flight when the connection broke may have been done,
 						// in its own session; the rest ends with that.
 						if !errors.Is(err, coord.ErrExpired) && !cond.up {

@@ -51,7 +51,7 @@ func TestSessionWords(t *testing.T) {
 					if sync {
 						time.Sleep(s.Timeout() / 5) // none but the next sync
 					} else {
-						_, err := s.Multi(bg, coord.OpDelete("/none", -1))
+						_, err := s.Txn(bg, coord.OpDelete("/none", -1))
 						if code == moved && !errors.Is(err, zk.ErrSessionMoved) || code == expired && !errors.Is(err, coord.ErrExpired) {
 							t.Errorf("error %v", err)
 						}

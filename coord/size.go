@@ -14,10 +14,10 @@ const maxRequest = 1<<20 - 1
 // header of the request and the lengths of the two.
 const maxAuth = maxRequest - (4 + 4 + 4 + 4 + 4)
 
-// checkMulti returns an error, which is [Session.Refused], if a transaction of these requests is
-// more than a server takes. If it were sent, the server would hang up without a word, and
-// all else that the client has under way would fail with it; and a request that is repeated
-// until it is answered would do that again and again.
+// checkMulti returns an error, which is [Session.Refused], if a transaction of these
+// requests is more than a server takes. If it were sent, the server would hang up
+// without a word, and all else that the client has under way would fail with it; and a
+// request that is repeated until it is answered would do that again and again.
 func checkMulti(requests ...any) error {
 	size := 4 + 4 + opHeader // xid, kind, and the header that ends the ops
 	for _, r := range requests {

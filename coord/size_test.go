@@ -31,7 +31,7 @@ func TestSizeIsExact(t *testing.T) {
 		c := dialed(t, m, servers, acl)
 		path := fmt.Sprintf("/size-%d", time.Now().UnixNano())
 		multi := func(ctx context.Context, n int) error {
-			_, err := c.Kit().Session().Multi(ctx,
+			_, err := c.Kit().Session().Txn(ctx,
 				coord.OpCheck("/", -1),
 				coord.OpCreate(path, make([]byte, n/2), coord.Persistent),
 				coord.OpSet(path, make([]byte, n-n/2), 0),

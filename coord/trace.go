@@ -89,7 +89,7 @@ func (i HoldInfo) Held() time.Duration {
 
 // A RequestInfo describes a request to the functions of a [Trace].
 type RequestInfo struct {
-	// Op is the lower-case name of a method of [Session], such as "get" or "multi";
+	// Op is the lower-case name of a method of [Session], such as "get" or "txn";
 	// or "watch", for one reading of what a stream follows; or "renew", for the
 	// transactions that keep holds good.
 	Op      string

@@ -64,7 +64,7 @@ func TestTraceOfRequests(t *testing.T) {
 		if err := s.Delete(of("delete"), "/a", -1); !errors.Is(err, coord.ErrNotEmpty) {
 			t.Errorf("delete: %v", err)
 		}
-		_, err = s.Multi(of("multi"), coord.OpCheck("/a/b", -1), coord.OpSet("/a/b", nil, -1))
+		_, err = s.Txn(of("txn"), coord.OpCheck("/a/b", -1), coord.OpSet("/a/b", nil, -1))
 		must(t, err)
 		<-c.Watch(bg, "/a/b", event.Data).Updates()
 		h := c.Kit().NewHold(bg, "hold", "/a/b", func(k *coord.Keeper) error {
@@ -98,7 +98,7 @@ func TestTraceOfRequests(t *testing.T) {
 			"children /a",
 			"sync /a",
 			"delete /a: coord: znode has children",
-			"multi /a/b",
+			"txn /a/b",
 			"watch /a/b",
 			"renew /a/b",
 		}

@@ -57,7 +57,7 @@ func TestTransactRefused(t *testing.T) {
 		})
 		s := c.Kit().Session()
 		err = s.Retry(bg, func() error {
-			_, err := s.Multi(bg, coord.OpCheck("/none", -1), coord.OpDelete("/none", -1))
+			_, err := s.Txn(bg, coord.OpCheck("/none", -1), coord.OpDelete("/none", -1))
 			return err
 		})
 		if !refused(err) || tries != 1 {

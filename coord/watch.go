@@ -29,6 +29,15 @@ func (c *Client) Watch(ctx context.Context, path string, kind event.Kind) *event
 	return c.loop.Watch(ctx, c.FullPath(path), path, kind)
 }
 
+// The recipes of this module get sets of watched znodes by this way, for their type is no
+// part of the API.
+func init() {
+	watch.SetOf = func(client any) *watch.Set {
+		c := client.(*Client)
+		return c.loop.NewSet(c.FullPath)
+	}
+}
+
 // source is where the loop reads. It implements [watch.Source].
 type source struct{ c *Client }
 

@@ -46,7 +46,7 @@ func (s *Server) serve(nc net.Conn, addr string) bool {
 	return true
 }
 
-// read reads for as long as there is a peer, whatever the server's state: a
+// read reads for as long as there is a peer, in every state of the server: a
 // pipe has no buffer of its own in which a client's requests could wait.
 func (c *conn) read() {
 	s := c.server

@@ -122,7 +122,7 @@ func (l *Link) broken() error {
 	return nil
 }
 
-// Stall holds back, silently and in order, whatever travels in direction d
+// Stall holds back, silently and in order, all that travels in direction d
 // from now on, hang-ups included, and makes new connections wait. heal
 // delivers it, except for what was sent to the server on connections that
 // the client has closed since: that is lost. Stalls add up; calling heal again

@@ -100,7 +100,7 @@ type turn struct {
 
 func (s *script) start(ctx context.Context, c *contender) turn { return s.begin(ctx, c, c.run) }
 
-// share has c ask for the shared lock.
+// share makes c ask for the shared lock.
 func (s *script) share(ctx context.Context, c *contender, a access) turn {
 	return s.begin(ctx, c, func(ctx context.Context) *coord.Hold { return c.share(ctx, a) })
 }

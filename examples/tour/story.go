@@ -58,7 +58,7 @@ type story struct {
 	err    error         // what went wrong; the first counts
 	change chan struct{} // closed and replaced when one of the above changes
 
-	inside   []guest     // who has the shared lock
+	inside   []guest     // those that have the shared lock
 	greatest coord.Token // of those who have had it
 }
 

@@ -2,7 +2,7 @@ package async
 
 import "context"
 
-// Go has start run f on a goroutine, and returns the channel on which the result
+// Go calls start to run f on a goroutine, and returns the channel on which the result
 // of f comes, once. The goroutine ends even if nobody receives it. If start
 // reports that it does not run f, or f does not return, nothing comes.
 //

@@ -86,7 +86,7 @@ const (
 	look           // ask for the znode at the path, or for our guard: seen or refused
 	watch          // follow the znode at, which is another's: freed
 	clear          // remove the guards of those who held before: cleared or refused
-	renew          // have the ensemble carry out a transaction of the session: renewed
+	renew          // have the session renewed by a transaction: renewed
 	write          // write the newest data, if the znode still is as at: written, outdated, missing or refused
 	remove         // remove the znode at, which is ours, and our guard with it: removed, outdated, missing, kept or refused
 	rename         // make a new guard, only to leave by: renamed or refused

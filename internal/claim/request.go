@@ -22,7 +22,7 @@ const ourVersion = 1
 // transact makes a transaction of ops, once, and returns the index of the op that is to
 // blame for the error, -1 if none is.
 func (d *driver) transact(ops []coord.Op) (results []coord.OpResult, blame int, err error) {
-	results, err = d.Session.Multi(background, ops...)
+	results, err = d.Session.Txn(background, ops...)
 	return results, slices.IndexFunc(results, func(r coord.OpResult) bool { return r.Err != nil }), err
 }
 
@@ -171,7 +171,7 @@ func (d *driver) clear(token int64) input {
 	return input{kind: cleared}
 }
 
-// renew has the ensemble carry out a transaction, unless it has lately: only that
+// renew makes a transaction, unless one was carried out lately: only that
 // shows that the session lives.
 func (d *driver) renew() input {
 	if err := d.Session.Renew(background, d.Path); err != nil {

@@ -18,7 +18,7 @@ type Options struct {
 	// timeout is at least 2 and at most 20 ticks, and sessions expire at
 	// multiples of a tick. Zero means two seconds.
 	Tick time.Duration
-	// Namespaces has each server run in a network namespace of its own, so that
+	// Namespaces makes each server run in a network namespace of its own, so that
 	// Isolate can cut it off from the others. That takes root.
 	Namespaces bool
 	// Secure has each server listen for TLS too, at Node.SecureAddr. What that takes

@@ -36,6 +36,13 @@ func (n *Node) Addr() string { return n.addr }
 // SecureAddr returns the address for clients that speak TLS, host:port.
 func (n *Node) SecureAddr() string { return n.secure }
 
+// Pid returns the process id of the server's present or last life.
+func (n *Node) Pid() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.proc.pid()
+}
+
 // Launch starts the server's process if it does not run, and does not wait
 // until it serves: one of three cannot while it is alone. See
 // [Ensemble.WaitServing].

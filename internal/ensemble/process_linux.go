@@ -44,6 +44,8 @@ func (p *process) own(started chan<- error) {
 	}
 }
 
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
 // ended tells whether the child has ended.
 func (p *process) ended() bool {
 	select {

@@ -19,6 +19,7 @@ type process struct {
 
 func startProcess(*exec.Cmd) (*process, error) { return nil, errors.ErrUnsupported }
 
+func (p *process) pid() int    { return 0 }
 func (p *process) ended() bool { return true }
 func (p *process) kill()       {}
 func (p *process) freeze()     {}

@@ -113,7 +113,7 @@ type Workload struct {
 	// Share, if not zero, has one fault in so many tried with each frame, another one
 	// with the next, for a workload of many frames: see [Workload.share].
 	Share int
-	// Run connects the client, has it do something, and checks what must hold in the
+	// Run connects the client, makes it do something, and checks what must hold in the
 	// end. It is called in a bubble, for each case anew. The frames of the client count
 	// from then on until Run returns, except in [Client.Exempt]; it must come to an end
 	// whatever they meet.

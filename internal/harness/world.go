@@ -94,10 +94,10 @@ func (w *World) Op() *zk.Conn { return w.operator.Conn() }
 // Operator returns the operator's client.
 func (w *World) Operator() *Client { return w.operator }
 
-// SetOperator has c be the operator from now on.
+// SetOperator makes c the operator.
 func (w *World) SetOperator(c *Client) { w.operator = c }
 
-// Create has the operator create a znode that is open to everyone.
+// Create makes the operator create a znode that is open to everyone.
 func (w *World) Create(path, data string) {
 	w.Helper()
 	_, err := w.Op().Create(path, []byte(data), 0, zk.WorldACL(zk.PermAll))

@@ -15,7 +15,7 @@ import (
 var ErrMalformed = errors.New("jute: malformed frame")
 
 // ReadFrame reads one frame and returns its body, which has at most limit bytes.
-// It allocates as bytes arrive, whatever the length claims.
+// It allocates as bytes arrive, and not what the length claims.
 func ReadFrame(r io.Reader, limit int32) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -89,7 +89,7 @@ const (
 	CodeInvalidACL            Code = -114
 	CodeAuthFailed            Code = -115
 	CodeSessionMoved          Code = -118
-	CodeAuthenticationMissing Code = -124 // SESSIONCLOSEDREQUIRESASLAUTH, whatever the scheme
+	CodeAuthenticationMissing Code = -124 // SESSIONCLOSEDREQUIRESASLAUTH, of every scheme
 	CodeQuotaExceeded         Code = -125
 )
 

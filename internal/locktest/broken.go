@@ -154,7 +154,7 @@ var broken = []scenario{
 		late := w.Acquire(bg, a.Client, w.Dir)
 		raw := make(chan error, 1)
 		go func() {
-			_, err := first.Multi(bg, coord.OpCreate(w.Dir+"-crossed", nil, coord.Ephemeral))
+			_, err := first.Txn(bg, coord.OpCreate(w.Dir+"-crossed", nil, coord.Ephemeral))
 			raw <- err
 		}()
 		w.Wait("lost", held.Lost())

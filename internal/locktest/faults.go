@@ -99,7 +99,7 @@ var plots = []Plot{
 	}},
 }
 
-// tryFree has c try to get the lock, which no other client has, and release it.
+// tryFree makes c try to get the lock, which no other client has, and release it.
 // What c itself has given up is not in its way, unless it was in a session that c has
 // given up too, and is not the one before: that the ensemble may keep for a while.
 func (w *World) tryFree(c *Client, before *coord.Session) *coord.Hold {

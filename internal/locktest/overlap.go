@@ -120,7 +120,7 @@ func NoOverlap(t *testing.T, s Subject) {
 	}
 }
 
-// partition has a hold the lock and b wait for it, cuts a off, and returns by
+// partition makes a hold the lock and b wait for it, cuts a off, and returns by
 // how much a was told before b was granted.
 func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal func()), late bool) time.Duration {
 	ha, hb := w.Held(a), w.Behind(b, 2)

@@ -99,7 +99,7 @@ func (d *driver) answerDowngrades(in input) {
 func (d *driver) replace(node string) input {
 	reader := asRead(node)
 	err := d.s.Retry(background, func() error {
-		_, err := d.s.Multi(background,
+		_, err := d.s.Txn(background,
 			coord.OpCreate(d.path(reader), []byte(d.Label), coord.Ephemeral),
 			coord.OpDelete(d.path(node), -1))
 		return err

@@ -27,10 +27,10 @@ func (d *driver) create() input {
 	}
 	var res []coord.OpResult
 	err := d.s.InDir(background, d.Dir, func() (err error) {
-		res, err = d.s.Multi(background, ops...)
+		res, err = d.s.Txn(background, ops...)
 		if len(ops) == 2 && errors.Is(res[1].Err, coord.ErrNoAuth) {
 			ops = ops[:1] // we may create here, but not write; then the listing will tell
-			res, err = d.s.Multi(background, ops...)
+			res, err = d.s.Txn(background, ops...)
 		}
 		return err
 	})

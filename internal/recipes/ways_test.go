@@ -33,7 +33,7 @@ func (r *round) begin() held {
 	return h
 }
 
-// take has c hold something at the path.
+// take makes c hold something at the path.
 func (r *round) take(c *harness.Client, seek seeker) held {
 	r.Helper()
 	h := seek(bg, c.Client, r.path)
@@ -43,13 +43,13 @@ func (r *round) take(c *harness.Client, seek seeker) held {
 	return h
 }
 
-// used sees to it that the directories are there.
+// used makes sure that the directories are there.
 func (r *round) used() {
 	r.Helper()
 	r.Must(r.take(r.b, r.seek).Release(bg))
 }
 
-// lose has the first create that travels in direction d be lost with its connection.
+// lose loses the first create that travels in direction d, with its connection.
 func (r *round) lose(d coordtest.Direction) {
 	r.first(func(f coordtest.Frame) bool { return f.Dir == d && f.Op == r.create },
 		func() coordtest.Action { return coordtest.HangUp })

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // A Node is one znode below the path.
@@ -48,7 +49,7 @@ type Recipe[T any] struct {
 // Watch follows what is below path until ctx ends or c is closed.
 func Watch[T any](ctx context.Context, c *coord.Client, path string, r Recipe[T]) *event.Stream[T] {
 	return coord.NewStream(ctx, c, r.Op, path, func(ctx context.Context, p event.Publisher[T]) error {
-		f := &follower[T]{Recipe: r, kit: c.Kit(), root: path, out: p, set: c.Kit().WatchSet(), stats: make(chan answer),
+		f := &follower[T]{Recipe: r, kit: c.Kit(), root: path, out: p, set: watch.SetOf(c), stats: make(chan answer),
 			nodes: map[string]*node{"": {}}, gone: make(map[string]*node)}
 		defer f.set.Close()
 		return f.run(ctx)

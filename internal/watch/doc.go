@@ -26,7 +26,7 @@
 //   - After a reconnect the library presents its watches to the server, which
 //     announces what has changed since and arms the rest. Only when it has confirmed
 //     that does a watch count, so that a change between the reconnect and then cannot
-//     pass unnoticed. And everything followed is read again, whatever is announced.
+//     pass unnoticed. And everything followed is read again, even if nothing is announced.
 //   - A new session has no watches. What was asked for in the last one is void.
 //
 // A subscriber may have written the znode before it came, and seen that acknowledged.

@@ -187,7 +187,7 @@ func (e *entry) resumed(newSession bool, do *actions) {
 	}
 }
 
-// requestRead has the znode read, once more if a read is under way.
+// requestRead makes a read due, one more if a read is under way.
 func (e *entry) requestRead(do *actions) {
 	switch {
 	case len(e.subs) == 0 || e.state == queued:

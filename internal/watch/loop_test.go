@@ -35,8 +35,10 @@ func (p *puppet) Read(r *watch.Read) (*watch.Answer, error) { return r.Do(p) }
 func (p *puppet) Refused(error) bool                        { return false }
 func (p *puppet) Ended(_ string, cause error) error         { return cause }
 
-func (p *puppet) Exists(path string) (bool, *zk.Stat, error) {
-	_, stat, err := p.ask("Exists " + path)
+func (p *puppet) Exists(path string) (bool, *zk.Stat, error) { return p.exists("Exists " + path) }
+
+func (p *puppet) exists(what string) (bool, *zk.Stat, error) {
+	_, stat, err := p.ask(what)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, new(zk.Stat), nil // which is an answer
 	}
@@ -48,6 +50,11 @@ func (p *puppet) Get(path string) ([]byte, *zk.Stat, error) { return p.ask("Get 
 func (p *puppet) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	data, stat, err := p.ask("GetW " + path)
 	return data, stat, nil, err
+}
+
+func (p *puppet) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	there, stat, err := p.exists("ExistsW " + path)
+	return there, stat, nil, err
 }
 
 // gone is the version of what is not there.

@@ -49,6 +49,10 @@ func (l *Loop) NewSet(full func(path string) string) *Set {
 	}
 }
 
+// SetOf returns an empty Set of a client's loop, with paths below the client's chroot. The
+// client is a *coord.Client, whose package stands above this one, and sets this variable.
+var SetOf func(client any) *Set
+
 // Add begins to follow kind at path, which must be valid, unless s does so
 // already. With untilDeleted, data or children are followed only until the znode
 // is deleted; see [Loop.WatchUntilDeleted].

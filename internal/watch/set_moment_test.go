@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 // A generation is written to several znodes in one transaction. Whatever a Set
@@ -34,7 +35,7 @@ func TestSetIsOfOneMoment(t *testing.T) {
 				bubble(t, func(w *world) {
 					w.Create("/t", "0")
 					var ops []any
-					b := w.c.Kit().WatchSet()
+					b := watch.SetOf(w.c)
 					defer b.Close()
 					b.Add("/t", event.Children, false)
 					for i := range nodes {

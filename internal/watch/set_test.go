@@ -148,6 +148,17 @@ func TestSetSettles(t *testing.T) {
 			reply(5)
 			p.take(b, true)
 		},
+		"presence is followed beyond a deletion in any case": func(p *puppet, l *watch.Loop, b *watch.Set) {
+			b.Add("/a", event.Presence, true)
+			p.expect("ExistsW /a")(5)
+			p.take(b, true, 5)
+			l.Event(deleted)
+			p.expect("ExistsW /a")(gone)
+			p.take(b, true, 0)
+			l.Event(zk.Event{Type: zk.EventNodeCreated, Path: "/a"})
+			p.expect("ExistsW /a")(9)
+			p.take(b, true, 9)
+		},
 		"gone for good, and the name used again": func(p *puppet, l *watch.Loop, b *watch.Set) {
 			b.Add("/a", event.Data, true)
 			p.expect("GetW /a")(5)
@@ -186,7 +197,7 @@ func TestSetEnds(t *testing.T) {
 		_, err := w.Op().Create("/secret", nil, 0, zk.WorldACL(zk.PermAll&^zk.PermRead))
 		w.Must(err)
 		w.Create("/open", "")
-		b := w.c.Kit().WatchSet()
+		b := watch.SetOf(w.c)
 		defer b.Close()
 		ends := func(path string, want error) {
 			w.Helper()
