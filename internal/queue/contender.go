@@ -74,6 +74,9 @@ func Enter(ctx context.Context, c *coord.Client, e Entry) *coord.Hold {
 			try:    e.Try,
 			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
 		}
+		if e.Mode != Read && !e.Try && crowdsOf(c).expected(e.Dir) {
+			d.m.id += batonMark
+		}
 		defer NewStake(c, e.Dir, d.m.id, k)()
 		return d.run(ctx)
 	})
@@ -96,6 +99,7 @@ type driver struct {
 	self  *watchedNode // our own node, once it is followed
 	ahead *watchedNode // the node that watch named
 
+	seen    bool        // we know how many were before us when we came
 	overdue *time.Timer // fires when our own node is to be followed; nil before it has a name
 
 	granted bool         // the Hold is held
@@ -127,6 +131,13 @@ func (d *driver) run(ctx context.Context) error {
 			continue
 		case snap := <-d.ahead.updates():
 			switch {
+			case d.ahead.baton && !snap.Exists && snap.Version == 0:
+				// It was not passed on, or never there. The node itself has the last word.
+				d.ahead.end()
+				d.ahead = d.watch(d.ahead.node)
+				continue
+			case d.ahead.baton && !snap.Exists:
+				in = input{kind: passed}
 			case d.ahead.gone(snap):
 				in = input{kind: blockerGone}
 			case snap.Suspended && d.self == nil:
@@ -139,6 +150,10 @@ func (d *driver) run(ctx context.Context) error {
 			in = input{kind: quit, err: errors.Unwrap(d.self.Err())}
 		case <-d.ahead.done():
 			d.ahead.over = true
+			if d.ahead.baton {
+				d.ahead = d.watch(d.ahead.node) // it may not be read
+				continue
+			}
 			if !d.ahead.inDir && errors.Is(d.ahead.Err(), coord.ErrNoAuth) {
 				d.ahead = d.watchDir(d.ahead.node)
 				continue
@@ -213,6 +228,10 @@ func (d *driver) step(in input) {
 		d.follow()
 	}
 	d.followLate(was)
+	if !d.seen && (now == waiting || now == held) {
+		d.seen = true
+		d.noteCrowd()
+	}
 	if now != waiting {
 		d.ahead.end()
 		d.ahead = nil
@@ -256,14 +275,18 @@ func (d *driver) do(a action) {
 		return
 	case watch:
 		d.ahead.end()
-		d.ahead = d.watch(a.node)
+		if a.baton {
+			d.ahead = d.watchBaton(a.node)
+		} else {
+			d.ahead = d.watch(a.node)
+		}
 		return
 	case create:
 		request = d.create
 	case list:
 		request = func() input { return d.list(a.sync) }
 	case remove:
-		request = func() input { return d.remove(a.node) }
+		request = func() input { return d.remove(a.node, a.baton) }
 	case replace:
 		request = func() input { return d.replace(a.node) }
 	}

@@ -38,6 +38,7 @@ const (
 
 	// News of the node that watch named.
 	blockerGone // it is gone
+	passed      // it held, and is gone, as its baton says
 
 	// News of our own node, in the order in which it was learned. The driver
 	// watches that node from some time after the machine knows its name; at once while
@@ -68,10 +69,10 @@ type verb uint8
 
 const (
 	nothing verb = iota
-	create       // make our node: created, unknown or refused
+	create       // make our node, and our baton if we have one: created, unknown or refused
 	list         // read the directory's children: listed or refused
-	watch        // watch node until it is gone, in place of the one before: blockerGone
-	remove       // delete node, again and again until it is gone: removed or refused
+	watch        // watch node until it is gone, in place of the one before: blockerGone or, if it was the baton that was watched, passed
+	remove       // delete node, if it is named, and our baton, again and again until they are gone: removed or refused
 	replace      // put a read in the place of node, again and again until that is known: replaced, removed or refused
 )
 
@@ -81,6 +82,9 @@ type action struct {
 	verb verb
 	node string
 	sync bool // bring the server up to date first
+	// baton: watch the node's baton in its place; or pass ours on. That is a second
+	// node of a contender, written to when it is deleted by one that held.
+	baton bool
 }
 
 // causes are the reasons for which the machine itself gives up.
@@ -104,6 +108,7 @@ type machine struct {
 	node        string // name of our node once known; changed by replaced alone
 	token       int64  // set before held is entered
 	confirmed   bool   // our node was there when it was created or last read, and the connection has not been lost since
+	gone        bool   // our node is gone, and what remains is our baton
 	lastBlocker bool   // in waiting: the contender that we watch is the only one that blocks
 	cause       error  // the first reason to end; once it is set, the machine neither enters held nor waits
 }
@@ -132,7 +137,10 @@ func (m *machine) step(in input) action {
 	case listed:
 		return m.decide(placeOf(in.names, m.id))
 	case removed:
-		return m.finish(m.causes.deleted) // expected in leaving, where there is a cause already
+		if m.state == downgrading {
+			return m.lose()
+		}
+		return m.finish(nil)
 	case replaced:
 		// The token stays. It is less than those of the writers that have come
 		// to wait in the meantime, and the new node's would not be.
@@ -150,6 +158,12 @@ func (m *machine) step(in input) action {
 		// be looked for.
 		m.cause = errors.Join(m.cause, in.err)
 		return m.finish(nil)
+	case passed:
+		if m.state != waiting {
+			return action{} // too late: leaving
+		}
+		// The nearest that blocked us held: so all before it were gone.
+		return m.atHead()
 	case blockerGone:
 		if m.state != waiting {
 			return action{} // too late: leaving
@@ -171,7 +185,12 @@ func (m *machine) step(in input) action {
 		if m.state == downgrading {
 			return action{} // by our own doing or not: the reply will tell
 		}
-		return m.finish(m.causes.deleted)
+		if hasBaton(m.id) && (m.state == listing || m.state == leaving) {
+			// The reply tells when our baton may be removed, or is.
+			m.gone, m.cause = true, cmp.Or(m.cause, m.causes.deleted)
+			return action{}
+		}
+		return m.lose()
 	case revokeAsked:
 		switch m.state {
 		case held:
@@ -198,7 +217,7 @@ func (m *machine) step(in input) action {
 func (m *machine) decide(p place) action {
 	switch {
 	case !p.found && m.node != "":
-		return m.finish(m.causes.deleted)
+		return m.lose()
 	case !p.found && m.cause != nil:
 		return m.finish(nil)
 	case !p.found:
@@ -221,7 +240,7 @@ func (m *machine) decide(p place) action {
 	m.lastBlocker = p.blocked == 1 && (p.nearest.mode != Write || !blocks(Read, p.me.mode))
 	// Watching the nearest, and not the head, makes each release wake one.
 	m.state = waiting
-	return action{verb: watch, node: p.nearest.name}
+	return action{verb: watch, node: p.nearest.name, baton: !m.lastBlocker && p.nearest.hasBaton()}
 }
 
 // afterDowngrade goes on after a downgrade, done or refused. The driver watches
@@ -264,8 +283,24 @@ func (m *machine) end(err error) action {
 // leave removes our node. The first cause stands.
 func (m *machine) leave(err error) action {
 	m.cause = cmp.Or(m.cause, err)
+	// Nobody that blocks us is left, and none can come before us.
+	head := m.state == confirming || m.state == held || m.state == revoked
 	m.state = leaving
-	return action{verb: remove, node: m.node}
+	if m.gone {
+		return action{verb: remove} // what has the name now is not ours
+	}
+	// A reader that held tells nothing of the other readers before it.
+	return action{verb: remove, node: m.node, baton: head && hasBaton(m.id) && !reads(m.node)}
+}
+
+// lose ends it because our node is gone. Our baton, if we have one, may be there still,
+// and the one behind us wait for its end.
+func (m *machine) lose() action {
+	if !hasBaton(m.id) {
+		return m.finish(m.causes.deleted)
+	}
+	m.gone = true
+	return m.leave(m.causes.deleted)
 }
 
 // finish ends it without a request. The first cause stands.

@@ -62,6 +62,7 @@ type world struct {
 	written int64 // the greatest token granted to a holder that is alone
 	budget  budget
 	clients [3]client
+	batons  [3]bool // those of the clients that are there
 	fault   string
 }
 
@@ -85,7 +86,9 @@ type client struct {
 	nword int8
 	ahead following
 	name  string // of the node ahead
+	baton bool   // its baton is followed in its place
 	freed bool   // not heard yet
+	hand  bool   // and that is word of its baton, that it was passed
 
 	sure   bool // confirmed was heard, and no doubt since
 	told   bool // that its node is gone
@@ -101,7 +104,7 @@ func newWorld(r *rule, step func(*machine, input) action) world {
 	}
 	for i := range r.n {
 		w.clients[i] = client{
-			m:     machine{id: modelIDs[i], mode: r.mode(i), try: i >= r.n-r.try, causes: modelCauses},
+			m:     machine{id: r.id(i), mode: r.mode(i), try: i >= r.n-r.try, causes: modelCauses},
 			up:    true,
 			phase: sent,
 			req:   action{verb: create},
@@ -133,11 +136,12 @@ const (
 	warn                           // somebody asks a node's owner to give way
 	reap                           // the server removes the empty directory: numbers begin again
 	depart                         // the client not ours goes
+	snatch                         // an operator removes a baton
 )
 
 var happenings = [...]string{"end", "serve", "refuse", "answer", "read own", "word of own", "read ahead", "freed",
 	"lose link", "sever link", "mend link", "cancel", "release", "downgrade", "expire", "bury session", "operator removes",
-	"mark", "reap directory", "foreigner goes"}
+	"mark", "reap directory", "foreigner goes", "operator removes baton"}
 
 // An act is one thing that happens, to a client or a node.
 type act struct {
@@ -152,7 +156,7 @@ func (w *world) Enabled() []act {
 	var acts []act
 	for i := range int8(w.rule.n) {
 		c := &w.clients[i]
-		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try && w.clients[i-1].m.mode == c.m.mode {
+		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try && w.clients[i-1].m.mode == c.m.mode && hasBaton(w.clients[i-1].m.id) == hasBaton(c.m.id) {
 			continue // they are alike: let them begin in one order
 		}
 		can := func(ok bool, what happening) {
@@ -186,6 +190,11 @@ func (w *world) Enabled() []act {
 		}
 		if w.nodes[k].owner == foreigner {
 			acts = append(acts, act{depart, k})
+		}
+	}
+	for i, there := range w.batons {
+		if there && w.budget.delete > 0 {
+			acts = append(acts, act{snatch, int8(i)})
 		}
 	}
 	if w.budget.reap > 0 && w.n == 0 && w.next > 0 {
@@ -222,6 +231,10 @@ func (w *world) do(a act) {
 	case depart:
 		w.delete(int(a.who))
 		return
+	case snatch:
+		w.budget.delete--
+		w.dropBaton(a.who, false)
+		return
 	}
 	c := &w.clients[a.who]
 	c.touched = true
@@ -257,13 +270,21 @@ func (w *world) do(a act) {
 		c.words[c.nword] = 0
 		w.tell(c, input{kind: s, token: c.token})
 	case readAhead:
-		c.ahead = armed
-		if w.find(c.name) < 0 {
+		switch {
+		case c.baton && !w.batons[w.owner(c.name)]:
+			c.baton = false // and the node itself is asked about
+		case !c.baton && w.find(c.name) < 0:
 			c.ahead, c.freed = off, true
+		default:
+			c.ahead = armed
 		}
 	case vanish:
-		c.freed, c.name = false, ""
-		w.tell(c, input{kind: blockerGone})
+		in := input{kind: blockerGone}
+		if c.hand {
+			in.kind = passed
+		}
+		c.freed, c.hand, c.baton, c.name = false, false, false, ""
+		w.tell(c, in)
 	case lose, sever:
 		w.budget.loss--
 		w.breakLink(c, a.what == lose)
@@ -295,5 +316,6 @@ func (w *world) do(a act) {
 				w.delete(k)
 			}
 		}
+		w.dropBaton(a.who, false)
 	}
 }

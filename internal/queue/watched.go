@@ -15,6 +15,7 @@ type watchedNode struct {
 	over  bool   // the end of the stream has been noticed
 	node  string // its name
 	inDir bool   // the stream is of the directory
+	baton bool   // or of the baton
 }
 
 // lateHeld is for how long the znode of a holder need not be followed. Until then it
@@ -68,6 +69,12 @@ func (d *driver) watch(node string) *watchedNode {
 func (d *driver) watchDir(node string) *watchedNode {
 	ctx, stop := context.WithCancel(background)
 	return &watchedNode{Stream: d.c.Watch(ctx, d.Dir, event.Children), stop: stop, node: node, inDir: true}
+}
+
+// watchBaton watches the baton of a node, which the owner deletes together with that.
+func (d *driver) watchBaton(node string) *watchedNode {
+	ctx, stop := context.WithCancel(background)
+	return &watchedNode{Stream: d.c.Kit().WatchBaton(ctx, d.batonPath(idOf(node))), stop: stop, node: node, baton: true}
 }
 
 // gone reports whether snap says that the node does not exist any more.
