@@ -98,5 +98,5 @@ profile: ## CPU profile of a hand-over among 128, in handover.prof
 	go tool pprof -top -nodecount=30 handover.prof
 
 .PHONY: micro
-micro: ## Go's benchmarks of the parts, with their allocations
-	go test -run '^$$' -bench . -benchmem $(MICROFLAGS) ./coord ./internal/...
+micro: ## Go benchmarks of the parts, with their allocations
+	go test -run '^$$' -bench . -benchmem ./coord ./internal/...

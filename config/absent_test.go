@@ -30,7 +30,7 @@ func (p publication) by(c *coord.Client) error {
 	for _, key := range p.values {
 		values[key] = p.gen
 	}
-	return config.NewTree(c, "/app", numbers).Publish(bg, values, p.remove...)
+	return published(bg, config.NewTree(c, "/app", numbers), values, p.remove...)
 }
 
 // on returns what p makes of state.
@@ -195,9 +195,9 @@ func TestAbsenceCosts(t *testing.T) {
 		}{
 			{map[string]int{"a": 2}, []string{"none"}, "sync exists exists multi"},
 			{map[string]int{"a": 2}, []string{"d/x", "d/y", "d/e/z"}, "sync exists exists exists exists exists exists multi"},
-			{nil, []string{"none"}, "sync exists setData"},
-			{nil, []string{"d/e/none"}, "sync exists setData"},
-			{nil, []string{"d/x", "d/y"}, "sync exists exists exists exists setData"}, // all of d is missing, which is one look
+			{nil, []string{"none"}, "sync exists multi"},
+			{nil, []string{"d/e/none"}, "sync exists multi"},
+			{nil, []string{"d/x", "d/y"}, "sync exists exists exists exists multi"}, // all of d is missing, which is one look
 			{nil, []string{"none", "d/x"}, "sync exists exists exists exists multi"},
 		} {
 			before := w.Tree()
@@ -283,7 +283,7 @@ func TestAbsenceBelowMissingChroot(t *testing.T) {
 		for _, values := range []map[string]int{nil, {"a": 1}, {"x/a": 1}} {
 			bubble(t, func(w *world) {
 				c := w.Dial(nil, &coord.Options{Chroot: chroot}).Client
-				w.Must(config.NewTree(c, "/", numbers).Publish(bg, values, "x/y", "z"))
+				w.Must(published(bg, config.NewTree(c, "/", numbers), values, "x/y", "z"))
 				tree, err := config.NewTree(c, "/", numbers).Read(bg)
 				state, bad := keysOf(tree)
 				if w.Must(errors.Join(err, bad)); !maps.Equal(state, values) {

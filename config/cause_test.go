@@ -74,7 +74,7 @@ func TestCauseIsNoAnswer(t *testing.T) {
 					}
 
 					ctx, heal = w.giveUp(cause, "multi", dir)
-					err = config.NewTree(w.c, "/p", numbers).Publish(ctx, map[string]int{"a": 1})
+					err = published(ctx, config.NewTree(w.c, "/p", numbers), map[string]int{"a": 1})
 					w.WantsOp(err, "publish", "/p", coord.ErrUnknown)
 					heal()
 				})

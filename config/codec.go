@@ -1,9 +1,12 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -26,15 +29,30 @@ type Codec[T any] struct {
 
 	// Default stands for the value while no good one is known: it is what an
 	// [Update] has until then, and what [Value.Modify] starts from if nothing is
-	// stored.
+	// stored. Unless it is the zero T, it must be good: if Encode, Decode or
+	// [Codec.Check] refuses it, so does every method of a Value or Tree.
+	//
+	// Each use has a copy of its own, which may be modified: the Default is encoded when
+	// a Value or Tree is first used, and decoded for each use. A codec that lacks Encode or
+	// Decode cannot do that. All of its uses share the Default.
 	Default T
+
+	valid func(T) error // what Check has added, nil if nothing
 }
 
 // Check returns a codec that is c, and besides refuses each value for which valid
 // returns an error: such a value is malformed where it is stored already, and is
 // not stored where it is not.
 func (c Codec[T]) Check(valid func(T) error) Codec[T] {
-	decode, encode := c.Decode, c.Encode
+	decode, encode, before := c.Decode, c.Encode, c.valid
+	c.valid = func(v T) error {
+		if before != nil {
+			if err := before(v); err != nil {
+				return err
+			}
+		}
+		return valid(v)
+	}
 	if decode != nil {
 		c.Decode = func(data []byte) (T, error) {
 			v, err := decode(data)
@@ -93,6 +111,43 @@ type target[T any] struct {
 	c     *coord.Client
 	path  string
 	codec Codec[T]
+
+	// encoded returns the codec's Default as Encode makes it, nil if there is nothing to
+	// copy; or what is wrong with it.
+	encoded func() ([]byte, error)
+}
+
+func newTarget[T any](c *coord.Client, path string, codec Codec[T]) target[T] {
+	return target[T]{c, path, codec, sync.OnceValues(codec.encodeDefault)}
+}
+
+// encodeDefault returns c's Default encoded, nil if it is zero or cannot be copied; or
+// what is wrong with it.
+func (c Codec[T]) encodeDefault() (data []byte, err error) {
+	switch {
+	case reflect.ValueOf(&c.Default).Elem().IsZero():
+		return nil, nil
+	case c.Encode != nil && c.Decode != nil:
+		if data, err = c.encode(c.Default); err == nil {
+			_, err = c.decode(bytes.Clone(data))
+		}
+	case c.valid != nil:
+		_, err = guarded("check", func(v T) (struct{}, error) { return struct{}{}, c.valid(v) }, c.Default)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("config: the codec's Default: %w", err)
+	}
+	return data, nil
+}
+
+// fallback returns a copy of the codec's Default, if it can be copied.
+func (t target[T]) fallback() T {
+	if data, err := t.encoded(); err == nil && data != nil {
+		if v, err := t.codec.decode(bytes.Clone(data)); err == nil {
+			return v
+		}
+	}
+	return t.codec.Default
 }
 
 // check returns why a method that needs these functions of the codec is refused.
@@ -106,17 +161,12 @@ func (t target[T]) check(decode, encode bool) error {
 	case encode && t.codec.Encode == nil:
 		return errors.New("config: the codec has no Encode")
 	}
-	return nil
+	_, err := t.encoded()
+	return err
 }
 
 // decode returns what c makes of data, which are Decode's to keep.
-func (c Codec[T]) decode(data []byte) (T, error) {
-	v, err := guarded("decode", c.Decode, data)
-	if err != nil {
-		return c.Default, err
-	}
-	return v, nil
-}
+func (c Codec[T]) decode(data []byte) (T, error) { return guarded("decode", c.Decode, data) }
 
 // encode returns what is to be stored for v.
 func (c Codec[T]) encode(v T) ([]byte, error) {

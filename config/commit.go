@@ -19,6 +19,8 @@ type write struct {
 	remove  bool       // the znode is to be deleted instead
 	found   coord.Node // what there was when it was looked at
 	version int32      // that the znode must have if it exists; -1 is any
+
+	condition bool // it stands for a condition of the caller's, and has nothing else
 }
 
 // ops returns what w takes in a transaction.
@@ -49,42 +51,48 @@ func changes(writes []write) []write {
 	return slices.DeleteFunc(slices.Clone(writes), write.absent)
 }
 
+// A receipt is what is known of a transaction that was carried out.
+type receipt struct {
+	stat *coord.Stat           // of something that it has set: with its id and time; nil if nothing tells those
+	set  map[string]coord.Stat // of the znodes that it has set, by path; nil if the answer was lost
+}
+
 // commit carries out all writes in one transaction, which it sends in session s, or
-// none of them. It returns nil if they have been carried out, once; [coord.ErrUnknown],
+// none of them; and none if one of the conditions in when fails. It returns no error if they have been carried out, once; [coord.ErrUnknown],
 // with the reason, if that cannot be learned; and otherwise why they have not been
 // and will not be: one after which it makes sense to look [again], ctx's cause, or a
-// refusal. The stat has the id and the time of the transaction, if these are known.
-func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []write) (*coord.Stat, error) {
+// refusal, such as a condition's.
+func commit(ctx context.Context, c *coord.Client, s *coord.Session, when []coord.Op, writes []write) (receipt, error) {
 	p := witnessesOf(c)
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
-		return nil, ended(ctx, c)
+		return receipt{}, ended(ctx, c)
 	}
 	for {
 		var w *witness
 		if len(changes(writes)) > 0 { // else it does no harm to repeat it
 			var err error
 			if w, err = p.acquire(ctx, s); err != nil {
-				return nil, err
+				return receipt{}, err
 			}
 		}
-		ops, of := transaction(w, writes)
+		ops, of := transaction(w, when, writes)
 		results, err := s.Txn(ctx, ops...)
 		switch {
 		case err == nil:
 			w.wrote()
 			p.put(w)
-			return statOf(results), nil
+			return receiptOf(results, of), nil
 		case errors.Is(err, coord.ErrUnknown):
 			stat, err := resolve(ctx, c, s, w, writes)
 			w.lost()
 			p.put(w)
-			return stat, err
+			return receipt{stat: stat}, err
 		case !s.Refused(err): // and not sent
 			p.put(w)
-			return nil, err
+			return receipt{}, err
 		}
 		at := slices.IndexFunc(results, func(r coord.OpResult) bool { return r.Err != nil })
 		switch {
@@ -92,22 +100,29 @@ func commit(ctx context.Context, c *coord.Client, s *coord.Session, writes []wri
 			p.refused(w, err)
 		case at < 0: // as a whole
 			p.put(w)
-			return nil, err
+			return receipt{}, err
+		case of[at].condition:
+			p.put(w)
+			return receipt{}, fmt.Errorf("%v: %w", ops[at], err)
 		default:
 			p.put(w)
 			if err = overcome(ctx, s, of[at], err); err != nil {
-				return nil, err
+				return receipt{}, err
 			}
 		}
 	}
 }
 
 // transaction returns the ops for writes, after that for the witness w if it is not
-// nil, and of each op which write it is for.
-func transaction(w *witness, writes []write) (ops []coord.Op, of []write) {
+// nil, and the conditions; and of each op which write it is for.
+func transaction(w *witness, when []coord.Op, writes []write) (ops []coord.Op, of []write) {
 	if w != nil {
 		ops = append(ops, coord.OpSet(w.path, []byte{}, w.version))
 		of = append(of, write{})
+	}
+	for _, op := range when {
+		ops = append(ops, op)
+		of = append(of, write{condition: true})
 	}
 	for _, w := range writes {
 		for _, op := range w.ops() {
@@ -118,15 +133,18 @@ func transaction(w *witness, writes []write) (ops []coord.Op, of []write) {
 	return ops, of
 }
 
-// statOf returns the stat of something that a transaction has set: all that it
-// stores has the same id and time. It is nil if it has only created or deleted.
-func statOf(results []coord.OpResult) *coord.Stat {
-	for _, r := range results {
-		if r.Stat.Mzxid != 0 {
-			return &r.Stat
+// receiptOf returns what results tell of a transaction, of which the ops are for the
+// writes of. All that it stores has the same id and time, but the answer has them only of
+// what it has set, and not of what it has created.
+func receiptOf(results []coord.OpResult, of []write) receipt {
+	r := receipt{set: make(map[string]coord.Stat)}
+	for i := range results {
+		if stat := &results[i].Stat; stat.Mzxid != 0 {
+			r.stat = stat
+			r.set[of[i].path] = *stat
 		}
 	}
-	return nil
+	return r
 }
 
 // overcome makes the directory of w if it is missing, which is why a transaction

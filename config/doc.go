@@ -40,6 +40,19 @@
 // when it takes effect, make it within [Value.Modify], which changes what it has read
 // if nobody else has stored anything since.
 //
+// # Only the leader changes it
+//
+// The methods that change something take conditions, which are checked in the same
+// transaction. With the Guard of a Hold, the change is made only while that is held:
+//
+//	err := lock.New(c, "/app/leader").Do(ctx, func(ctx context.Context, h *coord.Hold) error {
+//		_, err := tree.Publish(ctx, routes, nil, h.Guard())
+//		return err // coord.ErrNotHeld if another may lead by now: nothing was changed
+//	})
+//
+// With OpCheck of another value and the Version of its Update, the change is made only
+// while that is still what was read.
+//
 // # How it fails
 //
 // Every error is a [*coord.Error] that names the method and the path. A change whose

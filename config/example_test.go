@@ -149,8 +149,11 @@ func ExampleTree_Publish() {
 	app := config.NewTree(c, "/app", config.Text())
 	first := map[string]string{"db/host": "ada", "db/port": "5432", "db/standby": "ben"}
 	then := map[string]string{"db/host": "ben", "db/port": "5433"}
-	fmt.Println(app.Publish(ctx, first))
-	fmt.Println(app.Publish(ctx, then, "db/standby"))
+	if _, err := app.Publish(ctx, first, nil); err != nil {
+		log.Fatal(err)
+	}
+	stored, err := app.Publish(ctx, then, []string{"db/standby"})
+	fmt.Println(stored["db/host"].Version, err)
 	now, err := app.Read(ctx)
 	for _, key := range []string{"db/host", "db/port", "db/standby"} {
 		u, ok := now.Keys[key]
@@ -158,8 +161,7 @@ func ExampleTree_Publish() {
 	}
 	fmt.Println(err)
 	// Output:
-	// <nil>
-	// <nil>
+	// 1 <nil>
 	// db/host "ben" true
 	// db/port "5433" true
 	// db/standby "" false
@@ -173,7 +175,7 @@ func ExampleTree_Watch() {
 	defer stop()
 
 	tree := config.NewTree(c, "/app/db", config.Text())
-	if err := tree.Publish(ctx, map[string]string{"host": "ada", "port": "5432"}); err != nil {
+	if _, err := tree.Publish(ctx, map[string]string{"host": "ada", "port": "5432"}, nil); err != nil {
 		log.Fatal(err)
 	}
 	for db := range tree.Watch(ctx).All() {

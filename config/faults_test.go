@@ -129,7 +129,7 @@ var plots = []struct {
 	{"publishes, again, and removes", func(w *world, y *tally) {
 		values := map[string]int{"x": 1, "y/z": 1}
 		publish := func(remove ...string) error {
-			err := config.NewTree(w.c, "/p", numbers).Publish(bg, values, remove...)
+			err := published(bg, config.NewTree(w.c, "/p", numbers), values, remove...)
 			x, yz, v := w.Get("/p/x"), w.Get("/p/y/z"), fmt.Sprint(values["x"])
 			switch {
 			case err == nil && (x != v || yz != v):
@@ -144,7 +144,7 @@ var plots = []struct {
 		_ = publish()
 		values["x"], values["y/z"] = 2, 2
 		_ = publish("none", "y/none", "none/below")
-		if err := config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"k": 1}, "x", "y/z"); err == nil {
+		if err := published(bg, config.NewTree(w.c, "/p", numbers), map[string]int{"k": 1}, "x", "y/z"); err == nil {
 			if w.Get("/p/x") != "nothing" || w.Get("/p/y/z") != "nothing" || w.Get("/p/k") != "1" {
 				w.Errorf("stored\n%s", w.Tree())
 			}

@@ -10,16 +10,15 @@ import (
 
 // A follower folds the snapshots of a znode into updates.
 type follower[T any] struct {
+	target[T]
 	op    string // for errors, with path
-	path  string
-	codec Codec[T]
-	has   bool  // there has been a snapshot
-	mzxid int64 // of the last one, zero if there was no znode
+	has   bool   // there has been a snapshot
+	mzxid int64  // of the last one, zero if there was no znode
 	now   Update[T]
 }
 
-func newFollower[T any](op, path string, codec Codec[T]) *follower[T] {
-	return &follower[T]{op: op, path: path, codec: codec, now: Update[T]{Value: codec.Default}}
+func newFollower[T any](op string, t target[T]) *follower[T] {
+	return &follower[T]{target: t, op: op, now: Update[T]{Value: t.fallback()}}
 }
 
 // update brings f.now up to date with snap and reports whether that is news.

@@ -155,7 +155,7 @@ func FuzzNames(f *testing.F) {
 		at := strings.TrimSuffix(path, "/") + "/" + key
 		valid := zkpath.Check(path) == nil && zkpath.Check(at) == nil && key != "" &&
 			remove != "" && zkpath.Check(strings.TrimSuffix(path, "/")+"/"+remove) == nil && remove != key
-		err := config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{key: "value"}, remove)
+		err := published(ctx, config.NewTree(c, path, config.Text()), map[string]string{key: "value"}, remove)
 		var e *coord.Error
 		switch {
 		case valid && err != nil && !errors.Is(err, zk.ErrNotEmpty):

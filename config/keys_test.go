@@ -102,7 +102,7 @@ func TestValueAtChroot(t *testing.T) {
 			want := "2"
 			if first != "/" {
 				want = "1"
-				w.Must(config.NewTree(c, "/", numbers).Publish(bg, nil, first[1:]))
+				w.Must(published(bg, config.NewTree(c, "/", numbers), nil, first[1:]))
 			}
 			_, err = add(bg, c, "/")
 			w.Must(err)

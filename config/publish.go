@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,32 +30,58 @@ import (
 // permission for both, makes clients that follow the directory look at it again, and is
 // refused below an ephemeral znode, which can have no keys.
 //
+// The conditions in when are part of the transaction: [coord.Hold.Guard], so that only the
+// leader publishes, say, or [coord.OpCheck]. If one fails, that is the error, such as
+// [coord.ErrNotHeld], and nothing is changed. Another op among them is refused.
+//
+// Publish returns an Update for each key of set, with what was stored and its Version, as
+// [Value.Store] does. Only if the answer was lost, and another has stored the key since, is
+// the Version unknown. It is then the least int32, which no znode has.
+//
 // A publication is carried out once or not at all, and its errors mean what those of
 // [Value.Modify] do. Nothing is asked of the ensemble if a key is invalid, or both
 // stored and removed; if the values take more than 992 KiB together; or if all of it,
 // with the client's access list for each value, is more than a server takes as one
 // request, which is [coord.ErrTooLarge]. That may turn out later, with nothing changed,
 // if many keys to be removed do not exist: such a key takes about three times the room.
-func (t *Tree[T]) Publish(ctx context.Context, set map[string]T, remove ...string) error {
-	err := t.check(false, len(set) > 0)
+func (t *Tree[T]) Publish(ctx context.Context, set map[string]T, remove []string, when ...coord.Op) (map[string]Update[T], error) {
+	err := cmp.Or(t.check(false, len(set) > 0), checkConditions(when))
 	var writes []write
 	if err == nil {
-		writes, err = t.writes(set, remove)
+		writes, err = t.writes(set, remove, when)
 	}
+	var stats map[string]coord.Stat
 	if err == nil {
-		err = repeat(ctx, t.c, func(s *coord.Session) error {
-			return publish(ctx, t.c, s, t.path, writes)
+		err = repeat(ctx, t.c, func(s *coord.Session) (err error) {
+			stats, err = publish(ctx, t.c, s, t.path, when, writes)
+			return err
 		})
 	}
 	if err != nil {
-		return &coord.Error{Op: "publish", Path: t.path, Err: err}
+		return nil, &coord.Error{Op: "publish", Path: t.path, Err: err}
+	}
+	now := make(map[string]Update[T], len(set))
+	for _, w := range writes {
+		if !w.remove {
+			now[w.key] = updateOf(set[w.key], stats[w.path])
+		}
+	}
+	return now, nil
+}
+
+// checkConditions reports which op of when is no condition.
+func checkConditions(when []coord.Op) error {
+	for _, op := range when {
+		if !op.IsCheck() {
+			return fmt.Errorf("config: %v is not a condition: use OpCheck or a Guard", op)
+		}
 	}
 	return nil
 }
 
 // writes returns what is to be done to store set and to remove keys, or why that
-// cannot be done at once.
-func (t *Tree[T]) writes(set map[string]T, remove []string) ([]write, error) {
+// cannot be done at once, with the conditions.
+func (t *Tree[T]) writes(set map[string]T, remove []string, when []coord.Op) ([]write, error) {
 	var writes []write
 	// Sorted, so that what is above is created before what is below, and removed
 	// after it.
@@ -84,7 +111,7 @@ func (t *Tree[T]) writes(set map[string]T, remove []string) ([]write, error) {
 	if err := checkData(writes); err != nil {
 		return nil, err
 	}
-	ops, _ := transaction(newWitness(nil), writes)
+	ops, _ := transaction(newWitness(nil), when, writes)
 	return writes, t.c.Kit().CheckSize(ops...)
 }
 
@@ -112,20 +139,65 @@ func checkData(writes []write) error {
 	return nil
 }
 
-// publish carries out writes, at or below path, in session s.
-func publish(ctx context.Context, c *coord.Client, s *coord.Session, path string, writes []write) error {
+// publish carries out writes, at or below path, in session s, if the conditions hold. It
+// returns the stat of each znode that it has stored, by path.
+func publish(ctx context.Context, c *coord.Client, s *coord.Session, path string, when []coord.Op, writes []write) (map[string]coord.Stat, error) {
 	if err := find(ctx, s, path, writes); err != nil {
-		return err
+		return nil, err
 	}
 	todo, err := conditional(ctx, c, s, writes)
 	switch {
-	case err != nil || len(todo) == 0:
-		return err
+	case err != nil || len(todo)+len(when) == 0:
+		return nil, err
 	case len(todo) == 1 && todo[0].absent():
-		return confirm(ctx, s, todo[0].path)
+		return nil, confirm(ctx, s, when, todo[0].path)
 	}
-	_, err = commit(ctx, c, s, todo)
-	return err
+	got, err := commit(ctx, c, s, when, todo)
+	if err != nil {
+		return nil, err
+	}
+	return stored(ctx, c, path, todo, got), nil
+}
+
+// noVersion is a version that no znode has.
+const noVersion = math.MinInt32
+
+// stored returns the stat of each znode that writes have stored, by path. What got does
+// not tell it asks for, and leaves it open if somebody else has stored something since.
+func stored(ctx context.Context, c *coord.Client, path string, writes []write, got receipt) map[string]coord.Stat {
+	stats := make(map[string]coord.Stat)
+	var ask []write
+	for _, w := range writes {
+		stat, known := got.set[w.path]
+		switch {
+		case w.remove:
+			continue
+		case known:
+			stats[w.path] = stat
+			continue
+		case got.stat != nil:
+			stat = *got.stat
+		}
+		if stat.Version = noVersion; w.creates() {
+			stat.Version = 0
+		}
+		if stats[w.path] = stat; stat.Version == noVersion || stat.Mzxid == 0 {
+			ask = append(ask, w)
+		}
+	}
+	if len(ask) == 0 {
+		return stats
+	}
+	if s, err := c.Kit().Await(ctx); err != nil || find(ctx, s, path, ask) != nil {
+		return stats
+	}
+	for _, w := range ask {
+		switch now, was := w.found.Stat, stats[w.path]; {
+		case was.Mzxid != 0 && now.Mzxid == was.Mzxid, was.Mzxid == 0 && now.Czxid == now.Mzxid:
+			stats[w.path] = now
+		}
+	}
+	return stats
 }
 
 // maxLooks is how many znodes are asked after at a time. More would only wait in
@@ -151,15 +223,19 @@ func find(ctx context.Context, s *coord.Session, path string, writes []write) er
 	return g.Wait()
 }
 
-// confirm makes a quorum say that path does not exist, which a read does
-// not: a leader that is cut off answers that, too. A write that is refused is agreed
-// upon as any other, and needs no permission if there is nothing.
-func confirm(ctx context.Context, s *coord.Session, path string) error {
-	_, err := s.Set(ctx, path, nil, math.MinInt32) // a version that no znode has
+// confirm makes a quorum say that path does not exist and that the conditions hold,
+// which a read does not: a leader that is cut off answers that, too. A write that is
+// refused is agreed upon as any other, and needs no permission if there is nothing.
+func confirm(ctx context.Context, s *coord.Session, when []coord.Op, path string) error {
+	ops := append(slices.Clone(when), coord.OpSet(path, nil, noVersion))
+	results, err := s.Txn(ctx, ops...)
+	at := slices.IndexFunc(results, func(r coord.OpResult) bool { return r.Err != nil })
 	switch {
-	case errors.Is(err, coord.ErrNoNode):
+	case at >= 0 && at < len(when):
+		return fmt.Errorf("%v: %w", ops[at], err)
+	case at == len(when) && errors.Is(err, coord.ErrNoNode):
 		return nil
-	case s.Refused(err): // something is there
+	case at == len(when), errors.Is(err, coord.ErrUnknown): // something is there; or it was refused, unheard
 		return errStale
 	}
 	return err

@@ -43,7 +43,7 @@ func TestPublicationsMeetOnRealServer(t *testing.T) {
 				remove = append(remove, key)
 			}
 		}
-		if err := config.NewTree(c, root, numbers).Publish(t.Context(), values, remove...); err != nil {
+		if err := published(t.Context(), config.NewTree(c, root, numbers), values, remove...); err != nil {
 			t.Error(err)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 // numbers publishes.
 func (w *world) numbers(values map[string]int, remove ...string) error {
-	return config.NewTree(w.c, "/app", numbers).Publish(bg, values, remove...)
+	return published(bg, config.NewTree(w.c, "/app", numbers), values, remove...)
 }
 
 // publishings are what Publish must do. In each the name says what is guaranteed.
@@ -158,26 +158,26 @@ var publishings = []guarantee{
 			w.WantsOp(w.numbers(map[string]int{"a": 1}, key), "publish", "/app", coord.ErrInvalidPath)
 		}
 		w.WantsOp(w.numbers(map[string]int{"a": 1, "b": 2}, "b"), "publish", "/app", nil)
-		w.WantsOp(config.NewTree(w.c, "app", numbers).Publish(bg, map[string]int{"a": 1}), "publish", "app", coord.ErrInvalidPath)
-		w.WantsOp(config.NewTree(w.c, "/app", decoder(number)).Publish(bg, map[string]int{"a": 1}), "publish", "/app", nil, "no Encode")
+		w.WantsOp(published(bg, config.NewTree(w.c, "app", numbers), map[string]int{"a": 1}), "publish", "app", coord.ErrInvalidPath)
+		w.WantsOp(published(bg, config.NewTree(w.c, "/app", decoder(number)), map[string]int{"a": 1}), "publish", "/app", nil, "no Encode")
 		big := strings.Repeat("x", maxData/2+1)
-		w.WantsOp(config.NewTree(w.c, "/app", config.Text()).Publish(bg, map[string]string{"a": big, "b": big}), "publish", "/app", nil)
+		w.WantsOp(published(bg, config.NewTree(w.c, "/app", config.Text()), map[string]string{"a": big, "b": big}), "publish", "/app", nil)
 		many := make(map[string]string)
 		for i := range 20_000 {
 			many[fmt.Sprint("key-", i)] = ""
 		}
-		w.WantsOp(config.NewTree(w.c, "/app", config.Text()).Publish(bg, many), "publish", "/app", nil)
-		w.WantsOp(config.NewTree(w.c, "/app", config.Text()).Publish(bg, map[string]string{"a": "\xff"}), "publish", "/app", nil, `"a": encode`)
-		w.WantsOp(config.NewTree(w.c, "/app", config.Codec[int]{Encode: func(int) ([]byte, error) { panic("no") }}).Publish(bg, map[string]int{"a": 1}), "publish", "/app", nil, `"a": encode`)
+		w.WantsOp(published(bg, config.NewTree(w.c, "/app", config.Text()), many), "publish", "/app", nil)
+		w.WantsOp(published(bg, config.NewTree(w.c, "/app", config.Text()), map[string]string{"a": "\xff"}), "publish", "/app", nil, `"a": encode`)
+		w.WantsOp(published(bg, config.NewTree(w.c, "/app", config.Codec[int]{Encode: func(int) ([]byte, error) { panic("no") }}), map[string]int{"a": 1}), "publish", "/app", nil, `"a": encode`)
 	}},
 	{"as much as is let pass can be stored", func(w *world) {
 		big := strings.Repeat("x", maxData)
-		w.Must(config.NewTree(w.c, "/app", config.Text()).Publish(bg, map[string]string{"a": big}))
+		w.Must(published(bg, config.NewTree(w.c, "/app", config.Text()), map[string]string{"a": big}))
 		many := make(map[string]string)
 		for i := range 9_000 {
 			many[fmt.Sprint("key-", i)] = ""
 		}
-		w.Must(config.NewTree(w.c, "/app", config.Text()).Publish(bg, many))
+		w.Must(published(bg, config.NewTree(w.c, "/app", config.Text()), many))
 		names, _, err := w.op.Children("/app")
 		w.Must(err)
 		if w.Get("/app/a") != big || len(names) != 9_001 {
@@ -201,7 +201,7 @@ var publishings = []guarantee{
 		}
 	}},
 	{"below the root", func(w *world) {
-		w.Must(config.NewTree(w.c, "/", numbers).Publish(bg, map[string]int{"a": 1, "b/c": 2}))
+		w.Must(published(bg, config.NewTree(w.c, "/", numbers), map[string]int{"a": 1, "b/c": 2}))
 		if w.Get("/a") != "1" || w.Get("/b/c") != "2" {
 			w.Errorf("stored\n%s", w.Tree())
 		}
@@ -220,10 +220,10 @@ var publishings = []guarantee{
 					values := map[string]int{"a": n, "b/c": n, "d": n}
 					if j%3 == 0 {
 						delete(values, "d")
-						w.Must(config.NewTree(c, "/app", numbers).Publish(bg, values, "d"))
+						w.Must(published(bg, config.NewTree(c, "/app", numbers), values, "d"))
 						continue
 					}
-					w.Must(config.NewTree(c, "/app", numbers).Publish(bg, values))
+					w.Must(published(bg, config.NewTree(c, "/app", numbers), values))
 				}
 			})
 		}
@@ -239,7 +239,7 @@ var publishings = []guarantee{
 		ctx, cancel := context.WithTimeoutCause(bg, T/10, cause)
 		defer cancel()
 		began := time.Now()
-		err := config.NewTree(w.c, "/app", numbers).Publish(ctx, map[string]int{"a": 1})
+		err := published(ctx, config.NewTree(w.c, "/app", numbers), map[string]int{"a": 1})
 		w.WantsOp(err, "publish", "/app", cause)
 		if errors.Is(err, coord.ErrUnknown) || time.Since(began) != T/10 {
 			w.Errorf("%v after %v", err, time.Since(began))

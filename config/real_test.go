@@ -25,7 +25,7 @@ func TestReal(t *testing.T) {
 	client := w.Dial(nil, &coord.Options{Chroot: root})
 	c, link := client.Client, client.Link
 	publish := func(values map[string]int, remove ...string) error {
-		return config.NewTree(c, "/app", numbers).Publish(bg, values, remove...)
+		return published(bg, config.NewTree(c, "/app", numbers), values, remove...)
 	}
 	get := func(path string) string {
 		t.Helper()
@@ -119,12 +119,12 @@ func TestReal(t *testing.T) {
 
 	// As much as is let pass.
 	big := strings.Repeat("x", maxData)
-	w.Must(config.NewTree(c, "/big", config.Text()).Publish(bg, map[string]string{"a": big}))
+	w.Must(published(bg, config.NewTree(c, "/big", config.Text()), map[string]string{"a": big}))
 	many := make(map[string]string)
 	for i := range 9_000 {
 		many[fmt.Sprint("key-", i)] = ""
 	}
-	w.Must(config.NewTree(c, "/many", config.Text()).Publish(bg, many))
+	w.Must(published(bg, config.NewTree(c, "/many", config.Text()), many))
 	names := w.Children(root + "/many")
 	if len(names) != len(many) || len(get("/big/a")) != len(big) {
 		t.Errorf("%d keys stored", len(names))
@@ -133,7 +133,7 @@ func TestReal(t *testing.T) {
 	for key := range many {
 		gone = append(gone, key)
 	}
-	w.Must(config.NewTree(c, "/many", config.Text()).Publish(bg, nil, gone...))
+	w.Must(published(bg, config.NewTree(c, "/many", config.Text()), nil, gone...))
 
 	// Without witnesses.
 	auth := []coord.Auth{{Scheme: "digest", Credential: []byte("ada:lovelace")}}

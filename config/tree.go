@@ -14,8 +14,8 @@ import (
 
 // A Tree is all the values below a path: configuration that is kept as one znode
 // for each key. Its methods are safe for concurrent use. Each fails at once, with an
-// [*coord.Error], if the path is invalid or the codec lacks a function that the
-// method needs.
+// [*coord.Error], if the path or the codec's Default is invalid, or the codec lacks a
+// function that the method needs.
 //
 // Every znode below the path is a key, except directories, whose data are null, or
 // are empty while there are znodes below, and except what belongs to the ensemble
@@ -25,7 +25,7 @@ type Tree[T any] struct{ target[T] }
 // NewTree returns the tree of the values below path, below the chroot of c. It asks
 // nothing of the ensemble.
 func NewTree[T any](c *coord.Client, path string, codec Codec[T]) *Tree[T] {
-	return &Tree[T]{target[T]{c, path, codec}}
+	return &Tree[T]{newTarget(c, path, codec)}
 }
 
 // Values is all the values of a [Tree] as they were at one moment.
@@ -99,7 +99,7 @@ func (t *Tree[T]) follow(ctx context.Context, op string) *event.Stream[Values[T]
 	if err := t.check(true, false); err != nil {
 		return event.Ended[Values[T]](&coord.Error{Op: op, Path: t.path, Err: err})
 	}
-	f := treeFollower[T]{op: op, path: t.path, codec: t.codec}
+	f := treeFollower[T]{target: t.target, op: op}
 	return subtree.Watch(ctx, t.c, t.path, subtree.Recipe[Values[T]]{
 		Op:    op,
 		Whole: true,
@@ -119,10 +119,9 @@ func (t *Tree[T]) follow(ctx context.Context, op string) *event.Stream[Values[T]
 
 // A treeFollower folds the nodes of a subtree into values.
 type treeFollower[T any] struct {
-	op    string // for errors
-	path  string
-	codec Codec[T]
-	keys  map[string]*follower[T]
+	target[T]
+	op   string // for errors
+	keys map[string]*follower[T]
 }
 
 func (f *treeFollower[T]) fold(nodes []*subtree.Node) (Values[T], bool) {
@@ -136,7 +135,9 @@ func (f *treeFollower[T]) fold(nodes []*subtree.Node) (Values[T], bool) {
 		}
 		key := were[n.Name]
 		if key == nil {
-			key = newFollower(f.op, zkpath.Join(f.path, n.Name), f.codec)
+			at := f.target
+			at.path = zkpath.Join(f.path, n.Name)
+			key = newFollower(f.op, at)
 		}
 		f.keys[n.Name] = key
 		if n.Err != nil {

@@ -74,7 +74,7 @@ var readings = []struct {
 		theirs := config.NewTree(other, "/app", numbers)
 		tree.Watch(bg)
 		for i := range 50 {
-			w.Must(theirs.Publish(bg, map[string]int{"a": i, fmt.Sprint("k", i%3): i}, fmt.Sprint("k", (i+1)%3)))
+			w.Must(published(bg, theirs, map[string]int{"a": i, fmt.Sprint("k", i%3): i}, fmt.Sprint("k", (i+1)%3)))
 			now, err := tree.Read(bg)
 			w.Must(err)
 			_, gone := now.Keys[fmt.Sprint("k", (i+1)%3)]

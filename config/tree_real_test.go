@@ -30,7 +30,7 @@ func TestTreeOnRealServer(t *testing.T) {
 				remove = append(remove, key)
 			}
 		}
-		if err := config.NewTree(writer.Client, root, config.JSON[int]()).Publish(t.Context(), values, remove...); err != nil {
+		if err := published(t.Context(), config.NewTree(writer.Client, root, config.JSON[int]()), values, remove...); err != nil {
 			t.Error(err)
 		}
 	}

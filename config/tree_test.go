@@ -144,7 +144,7 @@ func TestTreeOfAll(t *testing.T) {
 		server := coordtest.NewServer(t)
 		c := server.Client(t, nil)
 		tree := config.NewTree(c, "/", config.JSON[int]()).Watch(t.Context())
-		if err := config.NewTree(c, "/", config.JSON[int]()).Publish(t.Context(), map[string]int{"a": 1, "_zkcoordination": 2}); err != nil {
+		if err := published(t.Context(), config.NewTree(c, "/", config.JSON[int]()), map[string]int{"a": 1, "_zkcoordination": 2}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

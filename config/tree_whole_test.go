@@ -86,7 +86,7 @@ func publish(t testing.TB, c *coord.Client, gen int) {
 	} else {
 		remove = append(remove, odd)
 	}
-	if err := config.NewTree(c, "/app", config.JSON[int]()).Publish(t.Context(), values, remove...); err != nil {
+	if err := published(t.Context(), config.NewTree(c, "/app", config.JSON[int]()), values, remove...); err != nil {
 		t.Errorf("publish %d: %v", gen, err)
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,14 +11,14 @@ import (
 )
 
 // A Value is one configuration value: the data of one znode. Its methods are safe
-// for concurrent use. Each fails at once, with an [*coord.Error], if the path is
-// invalid or the codec lacks a function that the method needs.
+// for concurrent use. Each fails at once, with an [*coord.Error], if the path or the
+// codec's Default is invalid, or the codec lacks a function that the method needs.
 type Value[T any] struct{ target[T] }
 
 // New returns the value at path, below the chroot of c. It asks nothing of the
 // ensemble.
 func New[T any](c *coord.Client, path string, codec Codec[T]) *Value[T] {
-	return &Value[T]{target[T]{c, path, codec}}
+	return &Value[T]{newTarget(c, path, codec)}
 }
 
 // An Update is the state of one configuration value.
@@ -25,7 +26,7 @@ type Update[T any] struct {
 	// Value is the last good one: the last that was decoded without an error. A
 	// value that is missing or malformed never replaces it. Until there has been a
 	// good one, and beside the error of a method, it is the codec's Default. All
-	// updates that show it share it.
+	// updates of one stream that show it share it.
 	Value T
 
 	Version  int32     // of the znode when Value was stored
@@ -54,7 +55,7 @@ func updateOf[T any](v T, stat coord.Stat) Update[T] {
 // failed returns what a method of v returns that ended with the cause err.
 func (v *Value[T]) failed(op string, err error) (Update[T], error) {
 	err = &coord.Error{Op: op, Path: v.path, Err: err}
-	return Update[T]{Value: v.codec.Default, Err: err}, err
+	return Update[T]{Value: v.fallback(), Err: err}, err
 }
 
 // Watch follows the value until ctx ends. The first update has what is stored
@@ -77,7 +78,7 @@ func (v *Value[T]) Watch(ctx context.Context) *event.Stream[Update[T]] {
 	}
 	return coord.NewStream(ctx, v.c, "watch", v.path, func(ctx context.Context, p event.Publisher[Update[T]]) error {
 		snaps := v.c.Watch(ctx, v.path, event.Data)
-		f := newFollower("watch", v.path, v.codec)
+		f := newFollower("watch", v.target)
 		for snap := range snaps.All() {
 			if f.update(snap) {
 				p.Publish(f.now)
@@ -138,6 +139,11 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 // may then have been carried out, once, or not; or it may still be, as long as the
 // ensemble keeps the session in which it was sent.
 //
+// The conditions in when are part of the transaction that makes the change:
+// [coord.Hold.Guard], so that only the leader makes it, say, or [coord.OpCheck]. If one
+// fails, that is the error, such as [coord.ErrNotHeld], and nothing is changed. Another op
+// among them is refused.
+//
 // change may be called any number of times, on the caller's goroutine, and should
 // do nothing but compute. If it panics, nothing is stored, and Modify panics.
 //
@@ -147,19 +153,19 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 //
 // A znode that is a container, as package lock makes them for directories, or
 // ephemeral, stays so, and its value is removed with it.
-func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error)) (Update[T], error) {
-	if err := v.check(true, true); err != nil {
+func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error), when ...coord.Op) (Update[T], error) {
+	if err := cmp.Or(v.check(true, true), checkConditions(when)); err != nil {
 		return v.failed("modify", err)
 	}
 	if change == nil {
 		return v.failed("modify", errors.New("config: the function to change the value is nil"))
 	}
-	return v.write(ctx, "modify", (*coord.Session).Get, func(n coord.Node) (next T, data []byte, err error) {
-		old := v.codec.Default
-		if n.Data != nil {
-			if old, err = v.codec.decode(n.Data); err != nil {
-				return next, nil, err
-			}
+	return v.write(ctx, "modify", when, (*coord.Session).Get, func(n coord.Node) (next T, data []byte, err error) {
+		var old T
+		if n.Data == nil {
+			old = v.fallback()
+		} else if old, err = v.codec.decode(n.Data); err != nil {
+			return next, nil, err
 		}
 		if next, err = change(old); err != nil {
 			return next, nil, err
@@ -170,22 +176,22 @@ func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error)) (Updat
 }
 
 // Store stores x in place of what is stored, even if that is malformed, or creates it,
-// and returns what it has stored. It is carried out once or not at all, and its errors
-// mean what those of [Value.Modify] do.
-func (v *Value[T]) Store(ctx context.Context, x T) (Update[T], error) {
-	if err := v.check(false, true); err != nil {
+// and returns what it has stored. It is carried out once or not at all. Its errors and
+// conditions mean what those of [Value.Modify] do.
+func (v *Value[T]) Store(ctx context.Context, x T, when ...coord.Op) (Update[T], error) {
+	if err := cmp.Or(v.check(false, true), checkConditions(when)); err != nil {
 		return v.failed("store", err)
 	}
 	data, err := v.codec.encode(x)
 	if err != nil {
 		return v.failed("store", err)
 	}
-	return v.write(ctx, "store", (*coord.Session).Exists, func(coord.Node) (T, []byte, error) { return x, data, nil })
+	return v.write(ctx, "store", when, (*coord.Session).Exists, func(coord.Node) (T, []byte, error) { return x, data, nil })
 }
 
 // write stores what change makes of the znode, for which look asks. It looks again if
 // somebody else changes the znode in between.
-func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change func(coord.Node) (T, []byte, error)) (Update[T], error) {
+func (v *Value[T]) write(ctx context.Context, op string, when []coord.Op, look lookFunc, change func(coord.Node) (T, []byte, error)) (Update[T], error) {
 	var now Update[T]
 	var objection error
 	ask := look
@@ -205,7 +211,7 @@ func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change f
 			objection = bad
 			return err
 		}
-		stat, err := v.store(ctx, s, write{path: v.path, data: data, found: n})
+		stat, err := v.store(ctx, s, when, write{path: v.path, data: data, found: n})
 		now, objection = updateOf(next, stat), nil
 		return err
 	})
@@ -218,19 +224,20 @@ func (v *Value[T]) write(ctx context.Context, op string, look lookFunc, change f
 	return now, nil
 }
 
-// store carries out w if the znode is still as it was found, and returns the version,
-// the transaction and the time of what it has stored.
-func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (coord.Stat, error) {
+// store carries out w if the conditions hold and the znode is still as it was found. It
+// returns the version, the transaction and the time of what it has stored.
+func (v *Value[T]) store(ctx context.Context, s *coord.Session, when []coord.Op, w write) (coord.Stat, error) {
 	if w.found.Exists {
 		w.version = w.found.Stat.Version
 		if w.version == -1 {
 			return coord.Stat{}, errVersion
 		}
 	}
-	stat, err := commit(ctx, v.c, s, []write{w})
+	got, err := commit(ctx, v.c, s, when, []write{w})
 	if err != nil {
 		return coord.Stat{}, err
 	}
+	stat := got.stat
 	if stat == nil {
 		// It was created, without a witness: only the znode tells when, unless
 		// somebody has changed it since.
@@ -247,13 +254,15 @@ func (v *Value[T]) store(ctx context.Context, s *coord.Session, w write) (coord.
 }
 
 // Delete deletes the znode. If there is none, that is no error; if it has children
-// it is one, [coord.ErrNotEmpty]. It is carried out once or not at all, and its errors
-// mean what those of [Value.Modify] do.
-func (v *Value[T]) Delete(ctx context.Context) error {
-	err := v.check(false, false)
+// it is one, [coord.ErrNotEmpty]. It is carried out once or not at all. Its errors and
+// conditions mean what those of [Value.Modify] do; the conditions count even if there is
+// nothing to delete.
+func (v *Value[T]) Delete(ctx context.Context, when ...coord.Op) error {
+	err := cmp.Or(v.check(false, false), checkConditions(when))
 	if err == nil {
 		err = repeat(ctx, v.c, func(s *coord.Session) error {
-			return publish(ctx, v.c, s, v.path, []write{{path: v.path, remove: true}})
+			_, err := publish(ctx, v.c, s, v.path, when, []write{{path: v.path, remove: true}})
+			return err
 		})
 	}
 	if err != nil {

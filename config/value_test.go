@@ -128,7 +128,7 @@ func TestCheck(t *testing.T) {
 		w.WantsOp(err, "store", "/n", odd, "encode")
 		_, err = n.Modify(bg, increment)
 		w.WantsOp(err, "modify", "/n", odd, "encode")
-		w.WantsOp(config.NewTree(w.c, "/", codec).Publish(bg, map[string]int{"n": 1}), "publish", "/", odd, `"n"`, "encode")
+		w.WantsOp(published(bg, config.NewTree(w.c, "/", codec), map[string]int{"n": 1}), "publish", "/", odd, `"n"`, "encode")
 		if w.Get("/n") != "nothing" {
 			t.Errorf("stored %s", w.Get("/n"))
 		}

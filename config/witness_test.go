@@ -54,7 +54,7 @@ func TestWithoutWitnessesNothingIsRepeated(t *testing.T) {
 					}
 					return coordtest.Pass
 				})
-				err = config.NewTree(w.c, "/p", numbers).Publish(bg, map[string]int{"a": 1, "b": 1})
+				err = published(bg, config.NewTree(w.c, "/p", numbers), map[string]int{"a": 1, "b": 1})
 				w.WantsOp(err, "publish", "/p", coord.ErrUnknown)
 				if got := [2]string{w.Get("/p/a"), w.Get("/p/b")}; got != x.want || multis != 1 {
 					t.Errorf("stored %q after %d transactions, want %q", got, multis, x.want)

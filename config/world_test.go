@@ -137,3 +137,9 @@ func (w *world) reap() {
 		w.Fake.Reap()
 	}
 }
+
+// published publishes, and returns the error.
+func published[T any](ctx context.Context, tree *config.Tree[T], set map[string]T, remove ...string) error {
+	_, err := tree.Publish(ctx, set, remove)
+	return err
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/base64"
+	"fmt"
 
 	"github.com/go-zookeeper/zk"
 
@@ -36,9 +37,18 @@ type ACL struct {
 }
 
 // ACL returns the entry that permits perms to clients that present a, which must be of
-// the scheme "digest". The entry has a hash in place of the password.
+// the scheme "digest", with a credential "user:password". The entry has a hash in place of
+// the password. For any other a it has no scheme, and an ID that says why: [Dial] refuses
+// such an entry with those words, and servers with [ErrInvalidACL], so that it protects
+// nothing by mistake.
 func (a Auth) ACL(perms int32) ACL {
-	user, _, _ := bytes.Cut(a.Credential, []byte(":"))
+	user, _, found := bytes.Cut(a.Credential, []byte(":"))
+	switch {
+	case a.Scheme != "digest":
+		return ACL{perms, "", fmt.Sprintf("Auth.ACL knows the scheme \"digest\" and not %q", a.Scheme)}
+	case !found:
+		return ACL{perms, "", "the credential of an Auth is not user:password"}
+	}
 	sum := sha1.Sum(a.Credential) // as ZooKeeper does it
 	return ACL{perms, a.Scheme, string(user) + ":" + base64.StdEncoding.EncodeToString(sum[:])}
 }

@@ -59,6 +59,9 @@ type Client struct {
 // Dial connects to an ensemble and returns once a session is established. The
 // servers are given as host:port or host, the port then being 2181.
 //
+// While no server answers, Dial waits until ctx ends. Only [Options].Logger says then what
+// it waits for.
+//
 // If ctx ends first, or every server refuses the client in a way that another attempt
 // would not change, Dial leaves nothing behind and returns an [*Error] that says what was
 // wrong with each server. [errors.Is] and [errors.As] find that in it, such as
@@ -241,6 +244,7 @@ func (c *Client) become(s *Session, next State, cause error) {
 		if first {
 			s.opened = time.Now()
 			c.sessions.Go(s.keepLease)
+			c.report.session(c.report.trace.SessionBegin, s.info(s.opened, nil))
 		}
 		c.loop.Resume(first)
 		c.report.connected(s.info(s.wire.began, nil))
@@ -260,6 +264,9 @@ func (c *Client) become(s *Session, next State, cause error) {
 		if !first {
 			c.report.expired(s.info(s.opened, cause))
 		}
+	}
+	if s.Err() != nil && !first {
+		c.report.session(c.report.trace.SessionEnd, s.info(s.opened, cause))
 	}
 	c.set(next)
 }

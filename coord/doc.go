@@ -19,7 +19,7 @@
 // it.
 //
 //	h := lock.New(c, "/reports/lock").Acquire(ctx)
-//	defer h.Release(ctx)
+//	defer h.Release(context.WithoutCancel(ctx))
 //	if err := h.Wait(); err != nil {
 //		return err
 //	}

@@ -78,10 +78,14 @@ type Error struct {
 
 // Error returns the operation, the path and the cause.
 func (e *Error) Error() string {
-	if e.Path == "" {
-		return e.Op + ": " + e.Err.Error()
+	what, why := e.Op, "no cause given"
+	if e.Path != "" {
+		what += " " + e.Path
 	}
-	return e.Op + " " + e.Path + ": " + e.Err.Error()
+	if e.Err != nil {
+		why = e.Err.Error()
+	}
+	return what + ": " + why
 }
 
 // Unwrap returns e.Err.

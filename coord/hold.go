@@ -26,6 +26,7 @@ type Token int64
 // acquire again, which returns another.
 type Hold struct {
 	c        *Client
+	id       uint64
 	op, path string
 	ctx      context.Context // of the operation, for its values
 	counted  bool            // the client has it among its holds
@@ -47,6 +48,10 @@ type Hold struct {
 	released   bool     // release is closed
 	info       HoldInfo // as reported; guarded by mu once others know h
 }
+
+// ID returns a number that tells the holds of a program apart, also in a [HoldInfo] and in
+// the log.
+func (h *Hold) ID() uint64 { return h.id }
 
 // Acquired returns a channel that is closed when h is held.
 func (h *Hold) Acquired() <-chan struct{} { return h.acquired }
@@ -214,6 +219,9 @@ func (h *Hold) end(cause error) error {
 func (h *Hold) endLocked(cause error) error {
 	if h.err != nil {
 		return h.err
+	}
+	if cause == nil {
+		cause = errNoCause
 	}
 	op := h.op
 	switch {

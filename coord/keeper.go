@@ -1,6 +1,14 @@
 package coord
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"github.com/zkcoord/zkcoord/internal/zkpath"
+)
+
+// errAcquired is the answer to a second Acquired.
+var errAcquired = errors.New("coord: Keeper.Acquired called twice for one Hold")
 
 // A Keeper is the side of a [Hold] that its recipe has: with it, the recipe says when the
 // Hold is acquired and when it ends. One goroutine owns it.
@@ -15,11 +23,12 @@ type Keeper struct{ h *Hold }
 // log handlers. Its end does nothing by itself: run must see to it, with
 // [Keeper.GiveUp].
 //
-// If the client is closed, run is not called, and the Hold is over at once, with
-// [ErrClosed].
+// If the client is closed, or path is invalid, run is not called, and the Hold is over at
+// once, with [ErrClosed] or [ErrInvalidPath].
 func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) error) *Hold {
 	h := &Hold{
 		c:        k.c,
+		id:       holds.Add(1),
 		op:       op,
 		path:     path,
 		ctx:      ctx,
@@ -32,7 +41,10 @@ func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) er
 	ok := k.c.goHold(h, func() {
 		cause := errExited
 		defer func() { h.finish(cause) }() // run may not return
-		cause = run(&Keeper{h})
+		if cause = zkpath.Check(path); cause == nil {
+			cause = errExited
+			cause = run(&Keeper{h})
+		}
 	})
 	if !ok {
 		h.end(ErrClosed)
@@ -84,7 +96,11 @@ func (k *Keeper) Await(ctx context.Context) (*Session, error) {
 //
 // Acquired returns an error, and the Hold is not held, if s is over, if the Hold has
 // ended, or if the last transaction that was carried out in s is too long ago. A recipe
-// that has made none just now calls [Session.Renew] first.
+// that has made none just now calls [Session.Renew] first. A second call returns an
+// error, too, and changes nothing.
+//
+// A Hold has one znode that its Guard checks: a Guard is one op of a transaction. What is
+// held by several znodes is several Holds, with a Guard of each in the transaction.
 func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	if err := s.check(); err != nil {
 		return err

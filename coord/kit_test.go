@@ -39,7 +39,7 @@ func TestNewStream(t *testing.T) {
 			return nil
 		}, end: func(_ *world, _ *coord.Client, cancel func()) { cancel() }, want: errEnough, text: "follow /a: enough"},
 		{name: "run gives no reason", run: func(context.Context, event.Publisher[int]) error { return nil },
-			text: "follow /a: coord: stream ended without a reason"},
+			text: "follow /a: coord: recipe ended without a cause"},
 		{name: "run does not return", run: func(context.Context, event.Publisher[int]) error {
 			runtime.Goexit()
 			return nil

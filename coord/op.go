@@ -2,6 +2,7 @@ package coord
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -145,6 +146,10 @@ func OpCheck(path string, version int32) Op {
 	return Op{verb: toCheck, path: path, version: version}
 }
 
+// IsCheck reports whether o changes nothing and is only a condition: whether it was made by
+// [OpCheck] or [Hold.Guard].
+func (o Op) IsCheck() bool { return o.verb == toCheck }
+
 // below returns o's path as the program knows it, below the chroot.
 func (o Op) below(c *Client) string {
 	if o.full {
@@ -156,7 +161,7 @@ func (o Op) below(c *Client) string {
 // String returns what o does, and to which path.
 func (o Op) String() string {
 	what := [...]string{"invalid", "create", "set", "delete", "check"}[o.verb]
-	return what + " " + o.path
+	return what + " " + cmp.Or(o.hold, o.path) // of a guard, the path of its Hold, as the program knows it
 }
 
 // An OpResult is the result of one [Op].

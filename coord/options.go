@@ -137,6 +137,9 @@ func (o *Options) withDefaults() (*Options, error) {
 		return nil, errors.New("an empty ACL, which would let nobody in; nil means open to the world")
 	}
 	for _, a := range s.ACL {
+		if a.Scheme == "" && a.ID != "" { // so Auth.ACL says what is wrong
+			return nil, fmt.Errorf("invalid ACL: %s", a.ID)
+		}
 		if a.Scheme == "" || a.Perms == 0 || a.Perms&^PermAll != 0 {
 			return nil, fmt.Errorf("invalid ACL: permissions %#x for scheme %q", a.Perms, a.Scheme)
 		}

@@ -85,8 +85,9 @@ func (c *Client) Sync(ctx context.Context, path string) error {
 
 // Create creates the znode at path with the data, and returns its path, which for a
 // sequential one has a number at the end. Its access list is acl or, if that is empty,
-// [Options].ACL. An ephemeral znode lives as long as the session in which it is created:
-// see [Client.Expired].
+// [Options].ACL. An ephemeral znode lives as long as the session in which it is created. To
+// learn of its end, take the channel of [Client.Expired] before Create: one that is taken
+// afterwards may be that of the next session.
 //
 // Create, [Client.Set], [Client.Delete] and [Client.Txn] wait for a connection until ctx
 // ends, in the next session if necessary, and then send the request once. The error is an

@@ -137,7 +137,7 @@ func (r *reporter) asked(h *Hold) {
 	if !r.active {
 		return
 	}
-	h.info = HoldInfo{ID: holds.Add(1), Op: h.op, Path: h.path, Asked: time.Now()}
+	h.info = HoldInfo{ID: h.id, Op: h.op, Path: h.path, Asked: time.Now()}
 	r.hold(r.trace.WaitBegin, h.ctx, h.info)
 }
 

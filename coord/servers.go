@@ -46,6 +46,9 @@ func addresses(servers []string) ([]string, error) {
 	}
 	addrs := make([]string, len(servers))
 	for i, server := range servers {
+		if strings.ContainsAny(server, ",/") {
+			return nil, fmt.Errorf("invalid server %q: not one host:port; see ParseServers for a connect string", server)
+		}
 		host, port, err := net.SplitHostPort(server)
 		if err != nil { // no port: a name, an IPv4 address, or an IPv6 one with or without brackets
 			host, port = strings.TrimSuffix(strings.TrimPrefix(server, "["), "]"), strconv.Itoa(zk.DefaultPort)

@@ -136,6 +136,9 @@ func (s *Session) grant(h *Hold, node string, token Token) error {
 	if h.err != nil {
 		return h.err
 	}
+	if h.session != nil {
+		return errAcquired
+	}
 	h.session, h.node, h.token = s, node, token
 	s.holds[h] = struct{}{}
 	s.c.report.acquired(h)

@@ -53,6 +53,6 @@ func NewStream[T any](ctx context.Context, c *Client, op, path string, run func(
 	return out
 }
 
-// errNoCause is the cause of the end of a stream whose run returned nil for no reason: a
-// stream must not end with nil, which means that it has not ended.
-var errNoCause = errors.New("coord: stream ended without a reason")
+// errNoCause is the cause of the end of a stream or of a Hold whose recipe has given none.
+// It must not be nil, which means that there has been no end.
+var errNoCause = errors.New("coord: recipe ended without a cause")

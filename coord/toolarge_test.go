@@ -139,10 +139,12 @@ var tooLarge = []struct {
 		return err
 	}},
 	{"config, Publish", "publish", 40 << 10, func(ctx context.Context, c *coord.Client, path string) error {
-		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": strings.Repeat("x", maxData)})
+		_, err := config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": strings.Repeat("x", maxData)}, nil)
+		return err
 	}},
 	{"config, Publish of two", "publish", limit / 2, func(ctx context.Context, c *coord.Client, path string) error {
-		return config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": "", "l": ""})
+		_, err := config.NewTree(c, path, config.Text()).Publish(ctx, map[string]string{"k": "", "l": ""}, nil)
+		return err
 	}},
 	{"a directory", "", limit - 40, func(ctx context.Context, c *coord.Client, path string) error {
 		return c.Kit().Session().MakeDir(ctx, path+"/and/some/more/levels/with/names")

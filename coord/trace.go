@@ -28,13 +28,19 @@ import (
 type Trace struct {
 	// DialFailed is called when a server could not be reached or gave no session.
 	DialFailed func(context.Context, SessionInfo)
+	// SessionBegin is called when a server has opened a session, and SessionEnd when that is
+	// over: its Err is [ErrExpired] or, after Close, [ErrClosed]. A gauge of clients that
+	// are connected is raised by SessionBegin and SuspendEnd, and lowered by SuspendBegin
+	// and SessionEnd.
+	SessionBegin, SessionEnd func(context.Context, SessionInfo)
 	// Connected is called when a server has opened or resumed a session.
 	Connected func(context.Context, SessionInfo)
 	// SuspendBegin is called when the connection is lost and the session may live on, and
 	// SuspendEnd when the session is resumed, or over: its Err is nil, or says why the
 	// session is over.
 	SuspendBegin, SuspendEnd func(context.Context, SessionInfo)
-	// Expired is called when a session is over, with everything held in it.
+	// Expired is called when a session has expired, with everything held in it, and not
+	// by Close.
 	Expired func(context.Context, SessionInfo)
 
 	// Request is called when a request has been answered or given up. One that is repeated
@@ -55,7 +61,7 @@ type Trace struct {
 // A HoldInfo describes a [Hold] to the functions of a [Trace], as it was at the moment that
 // is reported. The time of what has not happened is zero.
 type HoldInfo struct {
-	ID       uint64    // tells the holds of a program apart
+	ID       uint64    // that of Hold.ID
 	Op, Path string    // as in an Error, such as "acquire" and the path of a lock
 	Token    Token     // zero until acquired
 	Session  SessionID // the id of the session in which it is held; zero until acquired
@@ -103,8 +109,8 @@ type RequestInfo struct {
 
 // A SessionInfo describes a session, or an attempt to open or resume one, to the functions
 // of a [Trace]. From Begin to End is, for DialFailed and Connected, the attempt; for
-// SuspendEnd, the time without a connection; for Expired, the life of the session. For
-// SuspendBegin both are the moment itself.
+// SuspendEnd, the time without a connection; for Expired and SessionEnd, the life of
+// the session. For SessionBegin and SuspendBegin both are the moment itself.
 type SessionInfo struct {
 	ID         SessionID     // zero if there is no session yet
 	Server     string        // the one dialed; for SuspendEnd and Expired, the last one

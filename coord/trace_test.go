@@ -20,10 +20,10 @@ import (
 // A gauges is what a program keeps by the hooks of a [coord.Trace]: its gauges, and what
 // it was told of each hold, by the number that the context of its operation carries.
 type gauges struct {
-	mu                                 sync.Mutex
-	waiting, held, suspended, sessions int
-	holds                              map[int]*measured
-	errs                               []string // what must not be
+	mu                                         sync.Mutex
+	waiting, held, suspended, sessions, opened int
+	holds                                      map[int]*measured
+	errs                                       []string // what must not be
 }
 
 // A measured is what became of one hold.
@@ -31,6 +31,7 @@ type measured struct {
 	said         string
 	waited, held time.Duration
 	err          error
+	id           uint64
 }
 
 type number struct{}
@@ -55,7 +56,7 @@ func (m *gauges) trace() *coord.Trace {
 				h = new(measured)
 				m.holds[n] = h
 			}
-			h.said, h.waited, h.held, h.err = h.said+word+" ", i.Waited(), i.Held(), i.Err
+			h.said, h.waited, h.held, h.err, h.id = h.said+word+" ", i.Waited(), i.Held(), i.Err, i.ID
 		}
 	}
 	session := func(gauge *int, by int) func(context.Context, coord.SessionInfo) {
@@ -71,6 +72,7 @@ func (m *gauges) trace() *coord.Trace {
 		WaitBegin: hold("asked", &m.waiting, 1), WaitEnd: hold("answered", &m.waiting, -1),
 		HoldBegin: hold("held", &m.held, 1), HoldEnd: hold("ended", &m.held, -1),
 		HoldDone:     hold("done", nil, 0),
+		SessionBegin: session(&m.opened, 1), SessionEnd: session(&m.opened, -1),
 		SuspendBegin: session(&m.suspended, 1), SuspendEnd: session(&m.suspended, -1),
 		Connected: func(context.Context, coord.SessionInfo) {
 			m.mu.Lock()
@@ -131,6 +133,9 @@ func TestTraceIsExact(t *testing.T) {
 					}
 					if rnd.IntN(4) == 0 {
 						rest(t, ms, all)
+						for i, c := range clients {
+							ms[i].connected(t, c)
+						}
 					}
 				}
 				for _, c := range clients {
@@ -138,10 +143,23 @@ func TestTraceIsExact(t *testing.T) {
 				}
 				rest(t, ms, all)
 				for i := range ms {
+					ms[i].connected(t, clients[i])
 					ms[i].compare(t, all[i])
 				}
 			})
 		})
+	}
+}
+
+// connected compares the gauge of connected clients with the truth, when nothing moves.
+// That is zero after Close.
+func (m *gauges) connected(t *testing.T, c *coord.Client) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state, _ := c.State()
+	if connected := m.opened - m.suspended; connected != 0 && connected != 1 || (connected == 1) != (state == coord.Connected) {
+		t.Errorf("gauges say %d sessions, %d suspended; the client is %v", m.opened, m.suspended, state)
 	}
 }
 
@@ -213,9 +231,9 @@ func (m *gauges) compare(t *testing.T, hs []*tried) {
 	for n, h := range hs {
 		got, want := m.holds[n], measured{said: "asked answered done ", waited: h.over.Sub(h.asked)}
 		if isClosed(h.Acquired()) {
-			want = measured{"asked answered held ended done ", h.granted.Sub(h.asked), h.over.Sub(h.granted), nil}
+			want = measured{"asked answered held ended done ", h.granted.Sub(h.asked), h.over.Sub(h.granted), nil, 0}
 		}
-		if got == nil || got.said != want.said || got.waited != want.waited || got.held != want.held || got.err != errors.Unwrap(h.Err()) {
+		if got == nil || got.said != want.said || got.waited != want.waited || got.held != want.held || got.err != errors.Unwrap(h.Err()) || got.id != h.ID() {
 			t.Errorf("hold %d: told %+v, saw %+v, and %v", n, got, want, h.Err())
 		}
 	}

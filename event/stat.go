@@ -11,8 +11,8 @@ import "time"
 type Stat struct {
 	Czxid          int64 // the transaction that created the znode
 	Mzxid          int64 // the last one that changed its data
-	Ctime          int64 // when it was created; see Created
-	Mtime          int64 // when its data were last changed; see Modified
+	Ctime          int64 // when it was created, in milliseconds since 1970; see Created
+	Mtime          int64 // when its data were last changed, in milliseconds since 1970; see Modified
 	Version        int32 // how often its data were changed
 	Cversion       int32 // how often its children were
 	Aversion       int32 // how often its access list was

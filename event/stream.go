@@ -104,6 +104,9 @@ func (p Publisher[T]) Publish(v T) {
 
 // Close ends the stream with err, which must not be nil. Only the first call counts.
 func (p Publisher[T]) Close(err error) {
+	if err == nil { // the stream would be over and say that it is not
+		panic("event: Publisher.Close(nil): a stream ends for a reason")
+	}
 	s := p.s
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,6 +3,7 @@ package event_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -53,6 +54,24 @@ func TestStreamDeliversTheNewest(t *testing.T) {
 	empty()
 	if v, ok := s.Latest(); v != 1001 || !ok {
 		t.Errorf("Latest after the end = %d, %v", v, ok)
+	}
+}
+
+// A stream cannot end without a reason: it would be over and say that it is not, and fail
+// only when it is closed again. The one who asks for it hears of it at once.
+func TestCloseNeedsAReason(t *testing.T) {
+	s, p := event.NewStream[int]()
+	func() {
+		defer func() {
+			if said, ok := recover().(string); !ok || !strings.HasPrefix(said, "event: ") {
+				t.Errorf("Close(nil) panics with %q", said)
+			}
+		}()
+		p.Close(nil)
+	}()
+	p.Close(errEnd) // which is as if the other had not been
+	if <-s.Done(); s.Err() != errEnd {
+		t.Errorf("Err = %v", s.Err())
 	}
 }
 

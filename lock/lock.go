@@ -114,7 +114,11 @@ func (m *Mutex) Run(ctx context.Context, f func(ctx context.Context, h *coord.Ho
 // Contenders returns the holder of m and those that wait for it, in order: the holder
 // is the first. Children of the directory that are no contenders are left out. The
 // answer comes from one server, which may be a little behind the others; it costs one
-// request, and one for each contender. It ends when ctx does.
+// request, and one for each contender.
+//
+// The error is a [*coord.Error]: the cause of ctx's end, if that comes first,
+// [coord.ErrClosed], [coord.ErrInvalidPath], or the ensemble's refusal. A directory that
+// does not exist has no contenders, and is no error.
 func (m *Mutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 	return queue.Contenders(ctx, m.c, m.dir)
 }
@@ -126,6 +130,9 @@ func (m *Mutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 // read; a new holder is read once more, and watched, so that a revocation is seen.
 // If many programs stand by that only want to know the holder, an [Unqueued] serves
 // them better: a change of the holder costs each of them two reads.
+//
+// The stream ends with a [*coord.Error]: the cause of ctx's end, [coord.ErrClosed],
+// [coord.ErrInvalidPath], or the ensemble's refusal to list the directory.
 func (m *Mutex) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

@@ -98,7 +98,10 @@ func (u *Unqueued) Run(ctx context.Context, f func(ctx context.Context, h *coord
 
 // Holder returns the holder of u, and whether there is one. Those that wait are known
 // to nobody. The answer comes from one server, which may be a little behind the
-// others. It ends when ctx does.
+// others.
+//
+// The error is a [*coord.Error]: the cause of ctx's end, if that comes first,
+// [coord.ErrClosed], [coord.ErrInvalidPath], or the ensemble's refusal.
 func (u *Unqueued) Holder(ctx context.Context) (coord.Contender, bool, error) {
 	return u.l.Holder(ctx)
 }
@@ -107,6 +110,9 @@ func (u *Unqueued) Holder(ctx context.Context) (coord.Contender, bool, error) {
 // while nobody holds u, and says Suspended while the connection is down: the holder
 // that it names may have gone by then. The label of a holder that has been revoked is
 // known nevertheless: its second znode has it too.
+//
+// The stream ends with a [*coord.Error]: the cause of ctx's end, [coord.ErrClosed],
+// [coord.ErrInvalidPath], or the ensemble's refusal to show the znode.
 func (u *Unqueued) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return u.l.Watch(ctx)
 }

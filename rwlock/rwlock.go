@@ -191,7 +191,11 @@ func (m *RWMutex) RunWrite(ctx context.Context, f func(ctx context.Context, h *c
 // Contenders returns the holders of m and those that wait for it, in order. Children
 // of the directory that are no contenders are left out. The answer comes from one
 // server, which may be a little behind the others; it costs one request, and one for
-// each contender. It ends when ctx does.
+// each contender.
+//
+// The error is a [*coord.Error]: the cause of ctx's end, if that comes first,
+// [coord.ErrClosed], [coord.ErrInvalidPath], or the ensemble's refusal. A directory that
+// does not exist has no contenders, and is no error.
 func (m *RWMutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 	return queue.Contenders(ctx, m.c, m.dir)
 }
@@ -202,6 +206,9 @@ func (m *RWMutex) Contenders(ctx context.Context) ([]coord.Contender, error) {
 // For each contender that comes, goes or is downgraded the directory is listed once,
 // and a new znode is read; a new holder is read once more, and watched, so that a
 // revocation is seen.
+//
+// The stream ends with a [*coord.Error]: the cause of ctx's end, [coord.ErrClosed],
+// [coord.ErrInvalidPath], or the ensemble's refusal to list the directory.
 func (m *RWMutex) Watch(ctx context.Context) *event.Stream[coord.Contention] {
 	return queue.Watch(ctx, m.c, m.dir)
 }

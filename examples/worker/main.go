@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 	"time"
@@ -23,7 +24,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c, err := coord.Dial(ctx, servers, &coord.Options{Chroot: chroot})
+	c, err := coord.Dial(ctx, servers, &coord.Options{Chroot: chroot, Logger: slog.Default()})
 	if err != nil {
 		log.Fatal(err)
 	}

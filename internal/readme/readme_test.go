@@ -45,7 +45,8 @@ func snippets(t *testing.T) (all []snippet) {
 }
 
 // A reader can take each snippet as it stands, and needs to guess nothing: it is a
-// whole program, or a file that lacks nothing but its package clause.
+// whole program, or a file that lacks nothing but its package clause. The recipe that the
+// README points to needs nothing but what the module exports.
 func TestSnippetsCompile(t *testing.T) {
 	dir := t.TempDir()
 	here, err := filepath.Abs(root)
@@ -67,6 +68,7 @@ func TestSnippetsCompile(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, fmt.Sprint("snippet", i), name), text)
 	}
+	write(t, filepath.Join(dir, "recipe", "recipe_test.go"), read(t, filepath.Join(root, recipe)))
 	cmd := exec.CommandContext(t.Context(), "go", "vet", "./...")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
@@ -76,6 +78,19 @@ func TestSnippetsCompile(t *testing.T) {
 		t.Errorf("%s", out)
 	case err != nil:
 		t.Skipf("needs the go command: %v", err)
+	}
+}
+
+// recipe is the file with the recipe that the README points to.
+const recipe = "coord/example_recipe_test.go"
+
+// The README says how long that recipe is, without blank lines and comments.
+func TestRecipeIsAsLongAsTheReadmeSays(t *testing.T) {
+	said := regexp.MustCompile(`(\d+) lines\]\(` + recipe + `\)`).FindStringSubmatch(read(t, filepath.Join(root, "README.md")))
+	code := regexp.MustCompile(`(?s)\ntype Slots .*\nfunc Example`).FindString(read(t, filepath.Join(root, recipe)))
+	lines := strings.Count(flat(strings.TrimSuffix(code, "func Example")), "\n")
+	if said == nil || said[1] != fmt.Sprint(lines) {
+		t.Errorf("the README says %q, and the recipe has %d lines", said, lines)
 	}
 }
 

@@ -39,8 +39,8 @@ func TestTooLargeIsOneError(t *testing.T) {
 				_, err := value.Modify(bg, func(string) (string, error) { return huge, nil })
 				return err
 			}},
-			{"a value to publish", func() error { return tree.Publish(bg, map[string]string{"a": huge}) }},
-			{"values to publish", func() error { return tree.Publish(bg, map[string]string{"a": half, "b": half}) }},
+			{"a value to publish", func() error { _, err := tree.Publish(bg, map[string]string{"a": huge}, nil); return err }},
+			{"values to publish", func() error { _, err := tree.Publish(bg, map[string]string{"a": half, "b": half}, nil); return err }},
 			{"data to join with", func() error {
 				return hold(members.New(c, "/joined").Join(bg, members.Member{ID: "a", Data: []byte(huge)}))
 			}},

@@ -76,12 +76,12 @@ var tables = []table{
 	},
 	{
 		workload: "group", title: "A change in a group", size: "members",
-		text:    "A member comes or goes. The time is until the last watcher knows. " + perOp + "per change and watcher. The floor lists the names, and reads no data.",
+		text:    "A member comes or goes. The time is until the last watcher knows, which is when the next change is made. " + perOp + "per change and watcher. The floor lists the names, and reads no data.",
 		columns: changes,
 	},
 	{
 		workload: "tree", title: "A change in a tree of settings", size: "settings",
-		text:    "One setting changes. The time is until the last watcher knows. " + perOp + "per change and watcher. The floor follows that setting alone.",
+		text:    "One setting changes. The time is until the last watcher knows, which is when the next change is made. " + perOp + "per change and watcher. The floor follows that setting alone.",
 		columns: changes,
 	},
 	{

@@ -33,7 +33,7 @@ type scale struct {
 	settings, group, tree            []int
 	lease                            []int
 	measure, warm, leaseMeasure      time.Duration
-	slowPeers                        []string // measured in the full plan alone
+	most                             map[string]int // the most contenders for which a peer has the time; any number if none is given
 }
 
 var scales = map[bool]scale{
@@ -42,19 +42,16 @@ var scales = map[bool]scale{
 		queue: []int{10000}, fanout: []int{10000}, recovery: []int{10000},
 		settings: []int{1000}, group: []int{10000}, tree: []int{10000}, lease: []int{100},
 		measure: 4 * time.Second, warm: 2 * time.Second, leaseMeasure: 20 * time.Second,
+		most: map[string]int{"kazoo": 512},
 	},
 	false: {
 		cycle: []int{1, 16}, handover: []int{2, 16, 128, 512}, shared: []int{16},
 		queue: []int{1000}, fanout: []int{1000}, recovery: []int{1000},
 		settings: []int{100}, group: []int{1000}, tree: []int{1000}, lease: []int{20},
 		measure: time.Second, warm: 500 * time.Millisecond, leaseMeasure: 4 * time.Second,
-		slowPeers: []string{"kazoo"},
+		most: map[string]int{"kazoo": 0, "curator": 128},
 	},
 }
-
-// most is the greatest number of contenders with which a peer's hand-over is measured,
-// if there is one: with more it does not get to the end in time.
-var most = map[string]int{"kazoo": 512}
 
 var (
 	all   = []string{"floor", "zkcoord", "zklock", "curator", "kazoo", "etcd"}
@@ -79,8 +76,7 @@ func (p Plan) Rows() []Row {
 			row.flags.Workload, row.flags.N = workload, n
 			row.flags.Measure, row.flags.Warm = s.measure, s.warm
 			for _, peer := range peers {
-				top := most[peer]
-				if p.wants(peer) && !slices.Contains(s.slowPeers, peer) && (workload != "handover" || top == 0 || n <= top) {
+				if top, limited := s.most[peer]; p.wants(peer) && (!limited || n <= top) {
 					row.Peers = append(row.Peers, peer)
 				}
 			}

@@ -126,7 +126,9 @@ func (b *bench) round(ctx context.Context, round int) error {
 		return err
 	}
 	for _, row := range b.rows {
-		for _, peer := range row.Peers {
+		for i := range row.Peers {
+			// Each round begins with another, lest one always have the same before it.
+			peer := row.Peers[(i+round-1)%len(row.Peers)]
 			if b.late() {
 				b.fail("not all was run: the limit of %v has passed in round %d", b.Limit, round)
 				return nil
