@@ -23,6 +23,8 @@
 //     for 50 ms of holding, or a sixth of the session timeout of waiting, at the most.
 //     Before that it is not watched, for most are gone by then.
 //
+// Where many wait, a hand-over costs no request: see baton.go.
+//
 // # How it fails
 //
 // A contender lives and dies with one session. While the connection is down it asks
