@@ -25,8 +25,8 @@ const pausePerChild = 50 * time.Microsecond
 //
 // One goroutine owns all its state. All that happens reaches it through one inbox, in
 // the order in which it happened. The inbox has no bound, because what is reported comes
-// from go-zookeeper's callback and from under the client's mutex, where nothing may
-// block. The entries decide what is to be done, and the loop does it.
+// from the goroutine that reads the connection and from under the client's mutex, where
+// nothing may block. The entries decide what is to be done, and the loop does it.
 type Loop struct {
 	source Source
 	inbox  *inbox.Inbox[message]
@@ -76,8 +76,17 @@ func (l *Loop) WatchUntilDeleted(ctx context.Context, path, as string) *event.St
 	return l.watch(ctx, key{path, event.Data, true}, as)
 }
 
+// WatchBaton follows a znode that somebody creates, perhaps writes to once, and deletes
+// in the same transaction. It differs from WatchUntilDeleted in how it ends: if the
+// znode was written to, and this was seen in the connection in which the watch was
+// armed, the last snapshot does not exist and has Version 1; and this takes no request.
+// Otherwise the last snapshot has Version 0.
+func (l *Loop) WatchBaton(ctx context.Context, path, as string) *event.Stream[event.Snapshot] {
+	return l.watch(ctx, key{path, baton, true}, as)
+}
+
 func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.Snapshot] {
-	if k.kind < event.Presence || k.kind > event.Children {
+	if k.kind < event.Presence || k.kind > baton {
 		return event.Ended[event.Snapshot](l.source.Ended(as, fmt.Errorf("event: invalid kind %d", k.kind)))
 	}
 	if ctx.Err() != nil {
@@ -91,7 +100,7 @@ func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.
 	return s
 }
 
-// Event takes an event from go-zookeeper's callback. Like the methods below, except Close
+// Event takes an event from the connection. Like the methods below, except Close
 // and Wait, it does not block.
 func (l *Loop) Event(ev zk.Event) {
 	l.post(message{input: input{kind: fired, event: ev.Type}, paths: []string{ev.Path}})
