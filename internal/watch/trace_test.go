@@ -61,6 +61,10 @@ func (t *tracer) start(args []string) {
 	t.e, t.subs, t.reads = &entry{key: k, down: slices.Contains(args, "down")}, make(map[string]*subscription), nil
 }
 
+// kinds are the kinds of inputs, as traces name them.
+var kinds = [...]string{"subscribe", "unsubscribe", "fired", "suspended", "resumed", "rearmed", "begin",
+	"answered", "failed", "refused", "closed", "rested"}
+
 // words are what the inputs of a trace are made of.
 var words = map[string]zk.EventType{
 	"created": zk.EventNodeCreated, "changed": zk.EventNodeDataChanged,
@@ -109,8 +113,8 @@ func (t *tracer) input(args []string) input {
 }
 
 func kindNamed(t *testing.T, name string) event.Kind {
-	for k := event.Presence; k <= event.Children; k++ {
-		if k.String() == name {
+	for k := event.Presence; k <= baton; k++ {
+		if k.String() == name || k == baton && name == "baton" {
 			return k
 		}
 	}
