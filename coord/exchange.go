@@ -178,7 +178,8 @@ func multi(conn *zk.Conn, requests []any) ([]zk.MultiResponse, error) {
 	case err == nil:
 		return answers, nil
 	}
-	if err = translate(err); !refused(err) {
+	failed := func(r zk.MultiResponse) bool { return r.Error != nil }
+	if err = translate(err); !refused(err) && slices.ContainsFunc(answers, failed) {
 		err = &refusal{"", err}
 	}
 	return answers, err

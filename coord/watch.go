@@ -3,8 +3,6 @@ package coord
 import (
 	"cmp"
 	"context"
-	"errors"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -48,11 +46,6 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	var answer *watch.Answer
 	if err == nil {
 		answer, err = session.carryOut(r)
-	}
-	if err != nil && !refused(err) && !errors.Is(err, ErrExpired) {
-		// The loop will ask again at once, which within microseconds would not help. After
-		// an expiry it waits for the next session by itself.
-		_ = session.pause(s.c.ctx, 5*time.Millisecond)
 	}
 	return answer, err
 }
