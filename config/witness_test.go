@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,21 +196,17 @@ func TestEncodeMayReuseItsBuffer(t *testing.T) {
 		c := w.DialThrough(func(conn net.Conn) net.Conn { return turnstile{conn, turn} }, nil, nil).Client
 		_, err := add(bg, c, "/n")
 		w.Must(err)
-		var before sync.WaitGroup
 		var buf []byte
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
 		_, err = config.New(c, "/n", config.Codec[int]{Decode: number, Encode: func(n int) ([]byte, error) {
-			turn <- struct{}{}
-			before.Go(func() { _, _, _ = c.Conn().Exists("/") })
-			synctest.Wait() // the next request will be put into a frame behind this one, and not yet
+			turn <- struct{}{} // the request will be about to be written, and not yet
 			buf = strconv.AppendInt(nil, int64(n), 10)
 			return buf, nil
 		}}).Modify(ctx, increment)
 		w.WantsOp(err, "modify", "/n", coord.ErrUnknown)
 		buf[0] = '9'
 		<-turn
-		before.Wait()
 		synctest.Wait()
 		if got := w.Get("/n"); got != "2" {
 			t.Errorf("stored %s", got)

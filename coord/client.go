@@ -239,7 +239,8 @@ func (c *Client) become(s *Session, next State, cause error) {
 	switch next {
 	case Connected:
 		s.lease.resumed()
-		s.gate.set(true)
+		s.gate.open = true
+		s.admit()
 		s.lookUp() // a renewal may be due
 		if first {
 			s.opened = time.Now()
@@ -249,7 +250,7 @@ func (c *Client) become(s *Session, next State, cause error) {
 		c.loop.Resume(first)
 		c.report.connected(s.info(s.wire.began, nil))
 	case Suspended:
-		s.gate.set(false)
+		s.gate.open = false
 		s.suspension = time.Now()
 		c.loop.Suspend()
 		c.report.suspended(s.info(s.suspension, nil))

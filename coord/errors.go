@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -111,8 +112,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // answers are the errors by which the ensemble says that it has understood a
 // request and not carried it out, and those with which go-zookeeper refuses to
-// send one. zk.ErrShortBuffer is not among them: it can also mean that the answer to a
-// request that was carried out could not be decoded.
+// send one.
 var answers = []error{
 	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrInvalidACL,
 	zk.ErrNoChildrenForEphemerals, zk.ErrBadArguments, zk.ErrAPIError, zk.ErrReconfigDisabled,
@@ -127,26 +127,50 @@ const (
 	quotaExceeded = "unknown error: -125"
 )
 
-// translate returns the error of this package that means the same as go-zookeeper's err,
-// if there is one, and otherwise err. All answers to requests pass through it.
-func translate(err error) error {
-	if err == nil {
+// coded returns what an answer with this code says: nil, or one of the errors above, or
+// go-zookeeper's of that name, or else one that is worded as there.
+func coded(code jute.Code) error {
+	switch code {
+	case jute.OK:
 		return nil
-	}
-	for _, ours := range []error{
-		ErrNoNode, ErrNodeExists, ErrBadVersion, ErrNotEmpty, ErrNoChildrenForEphemerals, ErrNoAuth, ErrAuthFailed, ErrInvalidACL,
-	} {
-		if errors.Unwrap(ours) == err {
-			return ours
-		}
-	}
-	switch err.Error() {
-	case unimplemented:
+	case jute.CodeNoNode:
+		return ErrNoNode
+	case jute.CodeNodeExists:
+		return ErrNodeExists
+	case jute.CodeBadVersion:
+		return ErrBadVersion
+	case jute.CodeNotEmpty:
+		return ErrNotEmpty
+	case jute.CodeNoChildrenEphemerals:
+		return ErrNoChildrenForEphemerals
+	case jute.CodeNoAuth:
+		return ErrNoAuth
+	case jute.CodeAuthFailed:
+		return ErrAuthFailed
+	case jute.CodeInvalidACL:
+		return ErrInvalidACL
+	case jute.CodeUnimplemented:
 		return ErrUnimplemented
-	case quotaExceeded:
+	case jute.CodeQuotaExceeded:
 		return ErrQuotaExceeded
+	case jute.CodeAPIError:
+		return zk.ErrAPIError
+	case jute.CodeBadArguments:
+		return zk.ErrBadArguments
+	case jute.CodeReconfigDisabled:
+		return zk.ErrReconfigDisabled
+	case jute.CodeSessionExpired:
+		return zk.ErrSessionExpired
+	case jute.CodeSessionMoved:
+		return zk.ErrSessionMoved
+	case jute.CodeClosing:
+		return zk.ErrClosing
+	case jute.CodeNothing:
+		return zk.ErrNothing
 	}
-	return err
+	// Of the nameless codes some may follow a request that was carried out, and some mean
+	// "try again".
+	return fmt.Errorf("unknown error: %d", code)
 }
 
 // Refused reports whether err, from a request of s or of its client, means that the

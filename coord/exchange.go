@@ -4,92 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/internal/backoff"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
-
-// A purpose says what a request is for, in the words of a [RequestInfo].
-type purpose struct{ op, path string }
-
-// exchange makes one request in session s: it calls f with the session's connection, once
-// a server serves the session, and returns what f does. It returns ctx's cause as soon as
-// ctx ends, and s's Err as soon as s is over. Because go-zookeeper's methods know no
-// contexts, f runs on a goroutine of its own, which may outlive the call; it ends with
-// the session's connection at the latest.
-//
-// sent reports whether f was called. If it was, and the error is not [Session.Refused], the
-// request may be carried out, now or later. An answer that is there counts, even if
-// ctx or s has ended as well.
-func exchange[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (v T, sent bool, err error) {
-	report := s.c.report.request(ctx, p)
-	if err := s.admit(ctx); err != nil {
-		report.ended(err)
-		return v, false, err
-	}
-	report.sent(s)
-	type answer struct {
-		v   T
-		err error
-	}
-	answers := make(chan answer, 1) // so that f's goroutine ends even if nobody waits
-	go func() {
-		a := answer{err: errExited}
-		defer func() { // f may not return
-			// The caller comes last. If the answer is that the session has expired, the
-			// holds know of their loss before the request returns with that.
-			err := a.err
-			a.err = translate(err)
-			report.ended(a.err)
-			s.dismiss(err)
-			answers <- a
-		}()
-		a.v, a.err = f(s.conn)
-	}()
-	select {
-	case a := <-answers:
-		return a.v, true, a.err
-	case <-ctx.Done():
-		err = s.c.ctxErr(ctx)
-	case <-s.Done():
-		err = s.Err()
-	}
-	select {
-	case a := <-answers: // of several channels that are ready the select takes any
-		return a.v, true, a.err
-	default:
-		return v, true, err
-	}
-}
 
 // once makes a request that must not be made twice. The error is Refused, or is
 // ErrUnknown, or otherwise means that the request was not sent and never will be.
-func once[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (T, error) {
-	v, sent, err := exchange(ctx, s, p, f)
-	if err == nil || refused(err) || !sent {
-		return v, err
+func (s *Session) once(ctx context.Context, p purpose, frame []byte) answer {
+	a := s.ask(ctx, p, frame)
+	if a.err == nil || refused(a.err) || !a.sent {
+		return a
 	}
 	if over := s.Err(); over != nil && ctx.Err() == nil {
-		err = over // says more than that the connection was closed
+		a.err = over // says more than that the connection was closed
 	}
-	return v, fmt.Errorf("%w: %w", ErrUnknown, err)
+	a.err = fmt.Errorf("%w: %w", ErrUnknown, a.err)
+	return a
 }
 
-// retry makes a request until it is answered, with success or a refusal. An answer that
-// comes when s is over counts as none: what it says of the znodes of s may not be true
-// any more.
-func retry[T any](ctx context.Context, s *Session, p purpose, f func(*zk.Conn) (T, error)) (v T, err error) {
-	err = s.Retry(ctx, func() (err error) {
-		v, _, err = exchange(ctx, s, p, f)
+// untilAnswered makes a request until it is answered, with success or a refusal. An
+// answer that comes when s is over counts as none: what it says of the znodes of s may not
+// be true any more.
+func (s *Session) untilAnswered(ctx context.Context, p purpose, frame []byte) (a answer) {
+	a.err = s.Retry(ctx, func() error {
+		a = s.ask(ctx, p, frame)
 		if over := s.Err(); over != nil {
-			err = over
+			return over
 		}
-		return err
+		return a.err
 	})
-	return v, err
+	return a
+}
+
+// parse returns what the answer a says, as read takes it from there.
+func parse[T any](a answer, read func(*jute.Decoder) T) (v T, err error) {
+	if a.err != nil {
+		return v, a.err
+	}
+	d := jute.NewDecoder(a.body)
+	if v = read(d); d.Bad() {
+		return v, fmt.Errorf("%w: %w: answer of %d bytes", ErrUnknown, errMangled, len(a.body))
+	}
+	return v, nil
 }
 
 // Retry calls f until f returns nil or an error that is [Session.Refused], with pauses
@@ -141,46 +99,41 @@ func (s *Session) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	if len(ops) > 0 {
 		first = ops[0].below(s.c)
 	}
-	answers, err := once(ctx, s, purpose{"txn", first}, func(conn *zk.Conn) ([]zk.MultiResponse, error) { return multi(conn, requests) })
-	if err != nil {
-		bad := slices.IndexFunc(answers, func(r zk.MultiResponse) bool { return r.Error != nil })
-		if bad >= 0 {
-			if ops[bad].hold != "" && errors.Is(err, ErrNoNode) {
-				err = ErrNotHeld
-			}
-			results[bad].Err = err
-		}
-		return results, err
-	}
-	for i, a := range answers {
-		if a.Stat != nil {
-			results[i].Stat = Stat(*a.Stat)
-		}
-		if a.String != "" {
-			results[i].Path = s.c.relative(a.String)
-		}
-	}
-	return results, nil
+	a := s.once(ctx, purpose{"txn", first}, multiFrame(requests...))
+	return results, a.transaction(s.c, ops, results)
 }
 
-// multi makes a transaction on conn. If the answer has an error for the ops, the
-// transaction was not carried out, and the error is Refused, even if its code is one that
-// leaves the outcome of other requests open. There are then as many answers as requests,
-// and the first one with an error says why.
-func multi(conn *zk.Conn, requests []any) ([]zk.MultiResponse, error) {
-	answers, err := conn.Multi(requests...)
-	switch {
-	case len(answers) != len(requests):
-		if err == nil {
-			err = errors.New("coord: answer to another transaction")
+// transaction fills in the results of ops from the answer a, and returns the error of the
+// transaction as a whole. If the ensemble says of each op that it was not carried out,
+// the first one with an error is why.
+func (a answer) transaction(c *Client, ops []Op, results []OpResult) error {
+	if a.err != nil && len(a.body) == 0 {
+		return a.err
+	}
+	d, bad := jute.NewDecoder(a.body), -1
+	for i := range ops {
+		switch h := d.MultiHeader(); {
+		case h.Done:
+			d.Fail()
+		case h.Op == jute.OpCreate:
+			results[i].Path = c.relative(d.String())
+		case h.Op == jute.OpSetData:
+			results[i].Stat = Stat(d.Stat())
+		case h.Op == jute.OpError:
+			if code := jute.Code(d.Int32()); code != jute.OK && bad < 0 {
+				bad = i
+			}
 		}
-		return nil, err
-	case err == nil:
-		return answers, nil
 	}
-	failed := func(r zk.MultiResponse) bool { return r.Error != nil }
-	if err = translate(err); !refused(err) && slices.ContainsFunc(answers, failed) {
-		err = &refusal{"", err}
+	switch whole := d.MultiHeader().Done && !d.Bad(); {
+	case whole && bad >= 0 && a.err != nil:
+		if ops[bad].hold != "" && errors.Is(a.err, ErrNoNode) {
+			a.err = ErrNotHeld
+		}
+		results[bad].Err = a.err
+	case a.err == nil && (!whole || bad >= 0):
+		clear(results)
+		return fmt.Errorf("%w: answer to another transaction", ErrUnknown)
 	}
-	return answers, err
+	return a.err
 }

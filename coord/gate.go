@@ -2,77 +2,78 @@ package coord
 
 import "slices"
 
-// maxCalls is how many requests of the program may be with go-zookeeper at a time. Its
-// queue takes 16: while there is room, Close can enqueue the request that ends the
-// session, and the lease its own.
-const maxCalls = 8
+// maxCalls is how many requests of the program may be under way at a time. It is more
+// than any line needs to be busy all the time, and few enough that a request of the
+// lease's own, which is written behind them, is answered soon.
+const maxCalls = 64
 
 // A gate admits requests to a connection: while it is open, in the order in which they
 // were made, and maxCalls at a time. It is a value that its owner guards.
 //
-// Requests wait here and not in go-zookeeper's queue. From there they cannot be taken
-// back, and would be sent after their ctx has ended; and while it is full nothing else
-// gets in, not even the request with which Close ends the session.
+// What waits here can be taken back when its ctx ends, and outlives the connection. And
+// when the session is to be closed, there is not much that has to be answered before.
 type gate struct {
 	// open says that requests are admitted, unless the gate is shut for good.
 	open, shut bool
 	// inside is how many requests have been admitted and are not over.
 	inside int
-	// waiting are the tickets of requests that have not been admitted, in their order.
-	waiting []chan struct{}
+	// waiting are the requests that have not been admitted, in their order.
+	waiting []*call
 	// drained is closed when the gate is shut and nothing is inside.
 	drained chan struct{}
 }
 
-// enter asks for admission. The channel is closed when the request is admitted.
-func (g *gate) enter() chan struct{} {
-	ticket := make(chan struct{})
-	g.waiting = append(g.waiting, ticket)
-	g.admit()
-	return ticket
-}
+// enter asks for the admission of q.
+func (g *gate) enter(q *call) { g.waiting = append(g.waiting, q) }
 
-// cancel takes back what enter asked for, even if the request has been admitted
-// meanwhile: a select may find both the ticket and the end of a ctx ready.
-func (g *gate) cancel(ticket chan struct{}) {
-	if i := slices.Index(g.waiting, ticket); i >= 0 {
-		g.waiting = slices.Delete(g.waiting, i, i+1)
-		return
+// next admits the request whose turn it is, and returns it; nil if there is none.
+func (g *gate) next() *call {
+	if !g.open || g.shut || g.inside >= maxCalls || len(g.waiting) == 0 {
+		return nil
 	}
-	g.exit()
+	var q *call
+	q, g.waiting = pop(g.waiting)
+	g.inside++
+	return q
 }
 
-// pass admits a request that does not wait for others: a lease must not run out because
-// the program makes many requests.
-func (g *gate) pass() { g.inside++ }
+// pop returns the first of list, and the others. The place of the last one stays, so
+// that a list of one at a time is made once.
+func pop[T any](list []T) (first T, rest []T) {
+	var zero T
+	first, list[0] = list[0], zero
+	if len(list) == 1 {
+		return first, list[:0]
+	}
+	return first, list[1:]
+}
+
+// cancel takes back what enter asked for. It has not been granted yet.
+func (g *gate) cancel(q *call) {
+	i := slices.Index(g.waiting, q)
+	g.waiting = slices.Delete(g.waiting, i, i+1)
+}
 
 // exit notes that a request that was admitted is over.
 func (g *gate) exit() {
 	if g.inside--; g.shut && g.inside == 0 {
 		close(g.drained)
 	}
-	g.admit()
 }
 
-// set opens or closes the gate. What is inside stays there.
-func (g *gate) set(open bool) {
-	g.open = open
-	g.admit()
+// readmit takes requests out that were admitted and not written. It is their turn first.
+func (g *gate) readmit(list []*call) {
+	g.inside -= len(list)
+	g.waiting = append(slices.Clip(list), g.waiting...)
 }
 
-// close shuts the gate for good. It is called once. Requests that wait are not told: the
-// owner does that by other means, the end of the session.
-func (g *gate) close() {
+// close shuts the gate for good, once, and returns the requests that will not be
+// admitted any more. What is inside stays there.
+func (g *gate) close() []*call {
 	if g.shut = true; g.inside == 0 {
 		close(g.drained)
 	}
-}
-
-// admit admits those that wait, as far as there is room.
-func (g *gate) admit() {
-	for g.open && !g.shut && g.inside < maxCalls && len(g.waiting) > 0 {
-		close(g.waiting[0])
-		g.waiting = g.waiting[1:]
-		g.inside++
-	}
+	waiting := g.waiting
+	g.waiting = nil
+	return waiting
 }

@@ -57,6 +57,7 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	}
 	if r.Session != 0 { // zero is the answer that the session is over
 		t.authenticate()
+		t.rearm()
 		r.Timeout = t.s.Timeout() / 2
 	}
 	t.stage = accepted
@@ -96,8 +97,7 @@ func (t *tappedConn) authenticate() {
 			return // next finds out why: the server may have said so before it hung up
 		}
 	}
-	t.note(request{xid: jute.XidPing})
-	_, _ = t.Conn.Write(jute.NewRequest(jute.XidPing, jute.OpPing).Frame()) // as above
+	_, _ = t.Conn.Write(t.request(pingFrame())) // as above
 }
 
 // served notes that the server has answered something. With the answer to the heartbeat
@@ -122,18 +122,21 @@ func (t *tappedConn) served(h jute.ReplyHeader) {
 	}
 }
 
-// expiredWithin reports whether d, behind the header of an answer, has the answer to a
-// Multi that a server refused because it no longer knows the session. It says so op by
-// op, under a header of success.
-func expiredWithin(d *jute.Decoder) bool {
+// verdict returns what a server says in an answer to a request of the kind op whose header
+// has this code. Of a Multi that was refused the code is OK, and the reason is with the
+// op for which it was.
+func verdict(op jute.Op, code jute.Code, body []byte) jute.Code {
+	if op != jute.OpMulti || code != jute.OK {
+		return code
+	}
+	d := jute.NewDecoder(body)
 	for {
 		h := d.MultiHeader()
 		if h.Op != jute.OpError || h.Done || d.Bad() {
-			return false
+			return jute.OK
 		}
-		if h.Code == jute.CodeSessionExpired {
-			return true
+		if code := jute.Code(d.Int32()); code != jute.OK {
+			return code
 		}
-		d.Int32() // the code again
 	}
 }

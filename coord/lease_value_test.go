@@ -164,7 +164,7 @@ func TestBacklog(t *testing.T) {
 
 // The answer to a Multi whose ops were refused because the session has expired renews
 // no lease; another refusal of a Multi does.
-func TestExpiredWithin(t *testing.T) {
+func TestVerdict(t *testing.T) {
 	const expired = jute.CodeSessionExpired
 	for _, x := range []struct {
 		codes []jute.Code
@@ -178,11 +178,11 @@ func TestExpiredWithin(t *testing.T) {
 			e.Int32(int32(code))
 		}
 		e.MultiHeader(jute.MultiHeader{Op: -1, Done: true, Code: -1})
-		if got := expiredWithin(jute.NewDecoder(e.Body())); got != x.want {
+		if got := verdict(jute.OpMulti, jute.OK, e.Body()); (got == expired) != x.want {
 			t.Errorf("%v: %v", x.codes, got)
 		}
 	}
-	if expiredWithin(jute.NewDecoder(nil)) {
-		t.Error("an answer without a body")
+	if got := verdict(jute.OpMulti, jute.OK, nil); got != jute.OK {
+		t.Errorf("an answer without a body: %v", got)
 	}
 }

@@ -54,14 +54,10 @@ func (s *Session) makeNode(ctx context.Context, path string, mode Mode) error {
 	p := purpose{"create", s.c.relative(path)}
 	err := ErrUnimplemented
 	if mode == Container {
-		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
-			return conn.CreateContainer(path, nil, zk.FlagContainer, s.c.acl)
-		})
+		err = s.untilAnswered(ctx, p, frameOf(&zk.CreateTTLRequest{Path: path, Acl: s.c.acl, Flags: zk.FlagContainer})).err
 	}
 	if errors.Is(err, ErrUnimplemented) { // or the server is too old for containers
-		_, err = retry(ctx, s, p, func(conn *zk.Conn) (string, error) {
-			return conn.Create(path, nil, 0, s.c.acl)
-		})
+		err = s.untilAnswered(ctx, p, frameOf(&zk.CreateRequest{Path: path, Acl: s.c.acl})).err
 	}
 	if errors.Is(err, zk.ErrNodeExists) {
 		return nil

@@ -9,6 +9,11 @@ import (
 // A request is what the tap notes of a request when that is written.
 type request struct {
 	xid int32
+	op  jute.Op
+	// call is the session's own that was written; nil if it is go-zookeeper's request,
+	// which then has the number theirs for it.
+	call   *call
+	theirs int32
 	// at is when it was written, and acked is the lease's acked at that moment.
 	at, acked moment
 	// size is how many bytes it has.
@@ -17,8 +22,6 @@ type request struct {
 	writes bool
 	// overtaken is when a later request was first answered; zero if none has been.
 	overtaken moment
-	// watches is what SetWatches has armed again; nil for other requests.
-	watches *jute.SetWatches
 }
 
 // largeRequest is how many bytes a request must have to be given time to arrive. Fewer are
@@ -45,8 +48,7 @@ func (p *pipeline) answered(now moment, xid int32) request {
 		}
 		// Most often i is zero, so to move what is before r is cheaper than what is behind.
 		copy((*p)[1:i+1], (*p)[:i])
-		(*p)[0] = request{} // its watches may be many paths, not to be kept
-		*p = (*p)[1:]
+		_, *p = pop(*p)
 		return r
 	}
 	return request{}

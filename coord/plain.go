@@ -99,13 +99,13 @@ func (c *Client) Sync(ctx context.Context, path string) error {
 //
 // If [Options].Chroot itself is missing, Create and Txn create it.
 func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode, acl ...ACL) (string, error) {
-	f, err := c.createRequest(path, data, mode, acl)
+	frame, err := c.createFrame(path, data, mode, acl)
 	if err != nil {
 		return "", &Error{"create", path, err}
 	}
 	return write(ctx, c, "create", func(s *Session) (created string, at string, err error) {
 		err = c.withRoot(ctx, s, func() (bool, error) {
-			created, err = once(ctx, s, purpose{"create", path}, f)
+			created, err = parse(s.once(ctx, purpose{"create", path}, frame), c.asCreated)
 			return inRoot(path, mode), err
 		})
 		return created, path, err
@@ -115,12 +115,12 @@ func (c *Client) Create(ctx context.Context, path string, data []byte, mode Mode
 // Set sets the data of the znode at path if it has the version, -1 for any, and
 // returns its Stat. Otherwise it is like [Client.Create].
 func (c *Client) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	f, err := c.setRequest(path, data, version)
+	frame, err := c.setFrame(path, data, version)
 	if err != nil {
 		return Stat{}, &Error{"set", path, err}
 	}
 	return write(ctx, c, "set", func(s *Session) (Stat, string, error) {
-		stat, err := once(ctx, s, purpose{"set", path}, f)
+		stat, err := parse(s.once(ctx, purpose{"set", path}, frame), asStat)
 		return stat, path, err
 	})
 }
@@ -131,10 +131,9 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 	if err := zkpath.Check(path); err != nil {
 		return &Error{"delete", path, err}
 	}
-	f := c.deleteRequest(path, version)
+	frame := c.deleteFrame(path, version)
 	_, err := write(ctx, c, "delete", func(s *Session) (struct{}, string, error) {
-		_, err := once(ctx, s, purpose{"delete", path}, f)
-		return struct{}{}, path, err
+		return struct{}{}, path, s.once(ctx, purpose{"delete", path}, frame).err
 	})
 	return err
 }

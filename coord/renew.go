@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/internal/backoff"
+	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
 // The lease decides, and this file acts. The lease learns from the wire when requests are
@@ -133,17 +134,15 @@ func (s *Session) tend() time.Duration {
 		defer s.c.mu.Lock()
 		wire.abort()
 	case renew:
+		// What the check finds does not matter: the ensemble as a whole has said it. Until
+		// it has, the server answers nothing that is asked behind it, heartbeats neither.
+		// So one goes before, or a server that takes long would be found silent for what
+		// it was not asked.
+		s.wire.send(&call{op: jute.OpPing, frame: pingFrame(), own: true})
 		node := s.anyNode()
-		s.request(now, &s.lease.renewal, purpose{"renew", s.c.relative(node)}, func() error {
-			// Whether the check succeeds does not matter: a quorum has carried it out.
-			_, err := s.conn.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
-			return err
-		})
+		s.request(now, &s.lease.renewal, purpose{"renew", s.c.relative(node)}, multiFrame(&zk.CheckVersionRequest{Path: node, Version: -1}))
 	case askLeader:
-		s.request(now, &s.lease.asking, purpose{"sync", "/"}, func() error {
-			_, err := s.conn.Sync("/")
-			return err
-		})
+		s.request(now, &s.lease.asking, purpose{"sync", "/"}, syncFrame("/"))
 	}
 	return wait
 }
@@ -160,26 +159,14 @@ func (s *Session) anyNode() string {
 	return "/"
 }
 
-// request makes a request that the lease has asked for, ahead of those that wait at the
-// gate. The lease learns of the answer from the wire, as of any other, and notices if
-// there is none; so f's result is only reported. It is called with c.mu held.
-func (s *Session) request(now moment, a *attempt, p purpose, f func() error) {
+// request makes a request of the lease's own, which does not wait for others: the lease
+// must not run out because the program asks for much. Its answer is seen on the wire,
+// like any other, and keepLease sees if there is none. It is called with c.mu held.
+func (s *Session) request(now moment, a *attempt, p purpose, frame []byte) {
 	*a = attempt{true, now}
-	s.gate.pass()
-	s.c.sessions.Go(func() {
-		report := s.c.report.request(s.c.report.ctx, p)
-		report.sent(s)
-		err := f()
-		outcome := translate(err)
-		if refused(outcome) {
-			outcome = nil // the answer is what matters, and not what it says
-		}
-		report.ended(outcome)
-		s.c.mu.Lock()
-		a.pending = false
-		s.c.mu.Unlock()
-		s.dismiss(err)
-	})
+	q := s.newCall(s.c.report.ctx, p, frame)
+	q.own, q.then = true, func(answer) { a.pending = false }
+	s.wire.send(q)
 }
 
 // lookUp makes keepLease ask the lease again, because something has changed. It never

@@ -59,10 +59,11 @@ func (r *reporter) request(ctx context.Context, p purpose) *requestReport {
 	return &requestReport{r, context.WithoutCancel(ctx), RequestInfo{Op: p.op, Path: p.path, Begin: time.Now()}}
 }
 
-// sent notes that the request is handed to the connection of s.
+// sent notes that the request is handed to the connection of s. It is called with
+// s.c.mu held.
 func (q *requestReport) sent(s *Session) {
 	if q != nil {
-		q.info.Sent, q.info.Session = time.Now(), s.ID()
+		q.info.Sent, q.info.Session = time.Now(), s.id
 	}
 }
 

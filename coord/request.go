@@ -1,7 +1,6 @@
 package coord
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -29,53 +29,49 @@ type listed struct {
 // not exist is no error. As with all requests of a Session, the error is
 // [Session.Refused], or ctx's cause, or s's Err.
 func (s *Session) Get(ctx context.Context, path string) (Node, error) {
-	n, err := s.read(ctx, "get", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
-		data, stat, err := conn.Get(full)
-		return listed{Node: Node{Data: data}}, stat, err
-	})
+	n, err := s.read(ctx, "get", jute.OpGetData, path)
 	return n.Node, err
 }
 
 // Exists reads the Stat of the znode at path. It needs no permission. Otherwise it is like
 // [Session.Get].
 func (s *Session) Exists(ctx context.Context, path string) (Node, error) {
-	n, err := s.read(ctx, "exists", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
-		ok, stat, err := conn.Exists(full)
-		if err == nil && !ok {
-			err = ErrNoNode
-		}
-		return listed{}, stat, err
-	})
+	n, err := s.read(ctx, "exists", jute.OpExists, path)
 	return n.Node, err
 }
 
 // Children returns the names of the children of the znode at path, in no order, and its
 // Stat. Otherwise it is like [Session.Get].
 func (s *Session) Children(ctx context.Context, path string) (names []string, dir Node, err error) {
-	n, err := s.read(ctx, "children", path, func(conn *zk.Conn, full string) (listed, *zk.Stat, error) {
-		names, stat, err := conn.Children(full)
-		return listed{names: names}, stat, err
-	})
+	n, err := s.read(ctx, "children", jute.OpGetChildren2, path)
 	return n.names, n.Node, err
 }
 
-// read calls f until there is an answer. That there is no znode is one.
-func (s *Session) read(ctx context.Context, op, path string, f func(conn *zk.Conn, full string) (listed, *zk.Stat, error)) (listed, error) {
+// read reads until there is an answer. That there is no znode is one.
+func (s *Session) read(ctx context.Context, name string, op jute.Op, path string) (listed, error) {
 	if err := zkpath.Check(path); err != nil {
 		return listed{}, err
 	}
-	n, err := retry(ctx, s, purpose{op, path}, func(conn *zk.Conn) (listed, error) {
-		n, stat, err := f(conn, s.c.FullPath(path))
-		if err != nil {
-			return listed{}, err
-		}
-		n.Exists, n.Stat = true, Stat(*stat)
-		return n, nil
-	})
-	if errors.Is(err, ErrNoNode) {
+	a := s.untilAnswered(ctx, purpose{name, path}, readFrame(op, s.c.FullPath(path), false))
+	if errors.Is(a.err, ErrNoNode) {
 		return listed{}, nil
 	}
-	return n, err
+	return parse(a, asRead(op))
+}
+
+// asRead returns what takes a znode from the answer to a request of the kind op, which
+// reads it.
+func asRead(op jute.Op) func(d *jute.Decoder) listed {
+	return func(d *jute.Decoder) (n listed) {
+		switch op {
+		case jute.OpGetData:
+			n.Data = d.Bytes()
+		case jute.OpGetChildren2:
+			n.names = d.Strings()
+		}
+		n.Exists, n.Stat = true, Stat(d.Stat())
+		return n
+	}
 }
 
 // Sync makes the server catch up with the leader, so that what is read in s afterwards is
@@ -85,8 +81,7 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 	if err := zkpath.Check(path); err != nil {
 		return err
 	}
-	_, err := retry(ctx, s, purpose{"sync", path}, func(conn *zk.Conn) (string, error) { return conn.Sync(s.c.FullPath(path)) })
-	return err
+	return s.untilAnswered(ctx, purpose{"sync", path}, syncFrame(s.c.FullPath(path))).err
 }
 
 // Create creates the znode at path, repeatedly until there is an answer, and returns its
@@ -97,11 +92,11 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mod
 	if mode.sequential() {
 		return "", &refusal{fmt.Sprintf("coord: mode %v in a request that may be repeated", mode), zk.ErrInvalidFlags}
 	}
-	create, err := s.c.createRequest(path, data, mode, acl)
+	create, err := s.c.createFrame(path, data, mode, acl)
 	if err != nil {
 		return "", err
 	}
-	return retry(ctx, s, purpose{"create", path}, create)
+	return parse(s.untilAnswered(ctx, purpose{"create", path}, create), s.c.asCreated)
 }
 
 // Set sets the data of the znode at path if it has the version, -1 for any, repeatedly
@@ -109,11 +104,11 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mod
 // attempt was carried out and its answer lost. With -1 the data may be set once more, over
 // those that another client has set since the first attempt.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	set, err := s.c.setRequest(path, data, version)
+	set, err := s.c.setFrame(path, data, version)
 	if err != nil {
 		return Stat{}, err
 	}
-	return retry(ctx, s, purpose{"set", path}, set)
+	return parse(s.untilAnswered(ctx, purpose{"set", path}, set), asStat)
 }
 
 // Delete deletes the znode at path if it has the version, -1 for any, repeatedly until
@@ -123,8 +118,7 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 	if err := zkpath.Check(path); err != nil {
 		return err
 	}
-	_, err := retry(ctx, s, purpose{"delete", path}, s.c.deleteRequest(path, version))
-	return err
+	return s.untilAnswered(ctx, purpose{"delete", path}, s.c.deleteFrame(path, version)).err
 }
 
 // maxMakes bounds how often a directory is made for one request that finds it missing.
@@ -152,10 +146,8 @@ func (s *Session) InDir(ctx context.Context, dir string, f func() error) error {
 	return fmt.Errorf("%w: the directory is removed as soon as it is made", ErrNoNode)
 }
 
-// createRequest returns a request that creates a znode and returns its path. Like those
-// below it copies the data: the request may still be under way when its caller has given
-// up, and writes to them.
-func (c *Client) createRequest(path string, data []byte, mode Mode, acl []ACL) (func(*zk.Conn) (string, error), error) {
+// createFrame returns the frame of a request that creates a znode.
+func (c *Client) createFrame(path string, data []byte, mode Mode, acl []ACL) ([]byte, error) {
 	full, err := c.target(path, mode)
 	if err != nil {
 		return nil, err
@@ -164,48 +156,37 @@ func (c *Client) createRequest(path string, data []byte, mode Mode, acl []ACL) (
 	if err != nil {
 		return nil, err
 	}
-	data, list := bytes.Clone(data), c.aclOr(acl)
-	if err := checkRequest(&zk.CreateTTLRequest{Path: full, Data: data, Acl: list, Ttl: int64(ttl / time.Millisecond)}); err != nil {
+	var r any = &zk.CreateRequest{Path: full, Data: data, Acl: c.aclOr(acl), Flags: flags}
+	if ttl > 0 || flags == zk.FlagContainer {
+		r = &zk.CreateTTLRequest{Path: full, Data: data, Acl: c.aclOr(acl), Flags: flags, Ttl: int64(ttl / time.Millisecond)}
+	}
+	if err := checkRequest(r); err != nil {
 		return nil, err
 	}
-	return func(conn *zk.Conn) (created string, err error) {
-		switch {
-		case flags == zk.FlagContainer:
-			created, err = conn.CreateContainer(full, data, flags, list)
-		case ttl > 0:
-			created, err = conn.CreateTTL(full, data, flags, list, ttl)
-		default:
-			created, err = conn.Create(full, data, flags, list)
-		}
-		if err != nil {
-			return "", err
-		}
-		return c.relative(created), nil
-	}, nil
+	return frameOf(r), nil
 }
 
-// setRequest returns a request that sets the data of a znode.
-func (c *Client) setRequest(path string, data []byte, version int32) (func(*zk.Conn) (Stat, error), error) {
+// asCreated takes the path from the answer to the creation of a znode.
+func (c *Client) asCreated(d *jute.Decoder) string { return c.relative(d.String()) }
+
+// setFrame returns the frame of a request that sets the data of a znode.
+func (c *Client) setFrame(path string, data []byte, version int32) ([]byte, error) {
 	if err := zkpath.Check(path); err != nil {
 		return nil, err
 	}
-	full, data := c.FullPath(path), bytes.Clone(data)
-	if err := checkRequest(&zk.SetDataRequest{Path: full, Data: data}); err != nil {
+	r := &zk.SetDataRequest{Path: c.FullPath(path), Data: data, Version: version}
+	if err := checkRequest(r); err != nil {
 		return nil, err
 	}
-	return func(conn *zk.Conn) (Stat, error) {
-		stat, err := conn.Set(full, data, version)
-		if err != nil {
-			return Stat{}, err
-		}
-		return Stat(*stat), nil
-	}, nil
+	return frameOf(r), nil
 }
 
-// deleteRequest returns a request that deletes a znode.
-func (c *Client) deleteRequest(path string, version int32) func(*zk.Conn) (struct{}, error) {
-	full := c.FullPath(path)
-	return func(conn *zk.Conn) (struct{}, error) { return struct{}{}, conn.Delete(full, version) }
+// asStat takes the Stat from the answer to such a request.
+func asStat(d *jute.Decoder) Stat { return Stat(d.Stat()) }
+
+// deleteFrame returns the frame of a request that deletes a znode.
+func (c *Client) deleteFrame(path string, version int32) []byte {
+	return frameOf(&zk.DeleteRequest{Path: c.FullPath(path), Version: version})
 }
 
 // relative returns the full path as the program knows it, below the chroot.

@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -52,6 +51,10 @@ type Session struct {
 	zxid int64
 	// wire is the newest connection, nil if there has been none.
 	wire *tappedConn
+	// armed are the watches of the session's own requests. There may be others if shared
+	// is set: the program has armed them by go-zookeeper.
+	armed  armory
+	shared bool
 	// synced says that reads need not catch up any more: see catchUp.
 	synced bool
 	// holds are those that were granted in the session and are not over. They include
@@ -115,8 +118,14 @@ func (s *Session) finish(cause error) {
 	for h := range s.holds {
 		h.end(cause)
 	}
-	s.gate.close()
+	waiting := s.gate.close()
 	s.cancel(cause)
+	for _, q := range waiting {
+		s.conclude(q, answer{err: cause})
+	}
+	if s.wire != nil {
+		s.wire.unsent(cause)
+	}
 }
 
 // grant makes h held in s, unless s or h is over or the lease has run out. It checks all
@@ -164,9 +173,7 @@ func (s *Session) event(ev zk.Event) {
 			// the loop is faster, Close waits a second for nothing. So give it time.
 			time.Sleep(time.Millisecond)
 		}
-	case ev.Type == zk.EventNotWatching: // it comes with the end of the session: nothing new
-	case ev.Type != zk.EventSession:
-		s.c.loop.Event(ev)
+	case ev.Type != zk.EventSession: // see tappedConn.event
 	case ev.State == zk.StateDisconnected:
 		s.c.change(s, Suspended, nil)
 	case ev.State == zk.StateExpired:
@@ -195,48 +202,6 @@ func (s *Session) abort() {
 	if wire != nil {
 		wire.abort()
 	}
-}
-
-// admit waits until a request may be made. If it returns nil, dismiss must be called when
-// the request is over. Otherwise the error is ctx's cause or s's Err.
-func (s *Session) admit(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return s.c.ctxErr(ctx)
-	}
-	s.c.mu.Lock()
-	ticket := s.gate.enter()
-	s.c.mu.Unlock()
-	select {
-	case <-ticket:
-	case <-ctx.Done():
-	case <-s.Done():
-	}
-	// Of several cases that are ready the select takes any, but a request that has been
-	// given up, or whose session is over, must not be sent.
-	err := s.Err()
-	if ctx.Err() != nil {
-		err = s.c.ctxErr(ctx)
-	}
-	if err != nil {
-		s.c.mu.Lock()
-		defer s.c.mu.Unlock()
-		s.gate.cancel(ticket)
-	}
-	return err
-}
-
-// dismiss notes that a request is over, with err. If a server says there that the
-// session is over, or has moved, that counts, no matter what the request was.
-func (s *Session) dismiss(err error) {
-	switch {
-	case errors.Is(err, zk.ErrSessionExpired):
-		s.c.change(s, Expired, errEnsemble)
-	case errors.Is(err, zk.ErrSessionMoved):
-		s.abort() // another connection has resumed the session: resume it again
-	}
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	s.gate.exit()
 }
 
 // A zkLogger takes what go-zookeeper logs. It implements [zk.Logger].

@@ -27,12 +27,9 @@ func (s *Session) shutdown(closeSession bool) {
 	if !politely {
 		// The library's Close asks for the end of the session in any case, and waits a
 		// second for an answer, unless the library is about to dial. So drop the
-		// connection, and wait until it is. And some requests must be over before Close:
-		// if the answer to one comes while it closes, the caller and the library's loop
-		// race for the response.
+		// connection, and wait until it is.
 		s.abort()
 		finished(limit, s.draining)
-		finished(limit, answered)
 	}
 	gone := make(chan struct{})
 	go func() {
@@ -45,7 +42,10 @@ func (s *Session) shutdown(closeSession bool) {
 	if !finished(limit, gone) {
 		s.abort()
 	}
-	<-answered // soon: the library fails all requests now
+	if wire != nil {
+		wire.lost() // if its Close did not end the library's read, nobody else says so
+	}
+	<-answered
 }
 
 // finished waits until done is closed, and reports whether it was before ctx ended.

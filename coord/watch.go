@@ -3,10 +3,12 @@ package coord
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/jute"
 	"github.com/zkcoord/zkcoord/internal/watch"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
@@ -42,28 +44,70 @@ type source struct{ c *Client }
 // Read implements [watch.Source].
 func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	session := s.c.present()
-	err := session.catchUp(s.c.ctx)
-	var answer *watch.Answer
-	if err == nil {
-		answer, err = session.carryOut(r)
-	}
-	return answer, err
-}
-
-// carryOut makes r with the connection of s. Unlike [exchange] it needs no goroutine of its
-// own, because it is called on one, and nobody waits for it to return at the end of s: it
-// does so only when the connection has been closed.
-func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
-	report := s.c.report.request(s.c.report.ctx, purpose{"watch", s.c.relative(r.Path())})
-	if err := s.admit(s.c.ctx); err != nil {
-		report.ended(err)
+	if err := session.catchUp(s.c.ctx); err != nil {
 		return nil, err
 	}
-	report.sent(s)
-	answer, err := r.Do(s.conn)
-	report.ended(translate(err))
-	s.dismiss(err)
-	return answer, cmp.Or(s.Err(), translate(err))
+	return session.carryOut(r)
+}
+
+// carryOut makes r in s.
+func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
+	answer, err := r.Do(reader{s})
+	return answer, cmp.Or(s.Err(), err)
+}
+
+// A reader makes the requests of the loop. It implements [watch.Conn], with full paths.
+// Events do not come by the channels, which are nil: see [tappedConn.event].
+type reader struct{ s *Session }
+
+// read makes one request, and arms a watch if that is asked for.
+func (r reader) read(op jute.Op, path string, arm bool) (listed, *zk.Stat, error) {
+	s := r.s
+	q := s.newCall(s.c.report.ctx, purpose{"watch", s.c.relative(path)}, readFrame(op, path, arm))
+	if arm {
+		q.watch = path
+	}
+	n, err := parse(s.await(s.c.ctx, q), asRead(op))
+	if err != nil {
+		return listed{}, nil, err
+	}
+	stat := zk.Stat(n.Stat)
+	return n, &stat, nil
+}
+
+func (r reader) exists(path string, arm bool) (bool, *zk.Stat, error) {
+	n, stat, err := r.read(jute.OpExists, path, arm)
+	if errors.Is(err, ErrNoNode) {
+		err = nil
+	}
+	return n.Exists, stat, err
+}
+
+func (r reader) Exists(path string) (bool, *zk.Stat, error) { return r.exists(path, false) }
+
+func (r reader) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	there, stat, err := r.exists(path, true)
+	return there, stat, nil, err
+}
+
+func (r reader) Get(path string) ([]byte, *zk.Stat, error) {
+	n, stat, err := r.read(jute.OpGetData, path, false)
+	return n.Data, stat, err
+}
+
+func (r reader) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	n, stat, err := r.read(jute.OpGetData, path, true)
+	return n.Data, stat, nil, err
+}
+
+func (r reader) Children(path string) ([]string, *zk.Stat, error) {
+	n, stat, err := r.read(jute.OpGetChildren2, path, false)
+	return n.names, stat, err
+}
+
+func (r reader) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	n, stat, err := r.read(jute.OpGetChildren2, path, true)
+	return n.names, stat, nil, err
 }
 
 // catchUp makes reads in s at least as new as those of earlier sessions. Within a
@@ -77,7 +121,7 @@ func (s *Session) catchUp(ctx context.Context) error {
 		return nil
 	}
 	// Not retried here, for the callers of catchUp do that.
-	_, _, err := exchange(ctx, s, purpose{"sync", "/"}, func(conn *zk.Conn) (string, error) { return conn.Sync("/") })
+	err := s.ask(ctx, purpose{"sync", "/"}, syncFrame("/")).err
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.synced = s.synced || err == nil

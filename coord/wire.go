@@ -2,7 +2,9 @@ package coord
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"time"
@@ -15,8 +17,13 @@ import (
 // to the library in the pieces that it asks for.
 //
 // It notes when each request was written, which one an answer is for, and whether a quorum
-// has carried it out. The lease is computed from that. And the tap changes what the
-// library does in four ways:
+// has carried it out. The lease is computed from that.
+//
+// The session's own requests are made by the tap alone: see outgoing.go. The library
+// knows neither them nor their answers. It makes the connections, sends the heartbeats,
+// ends the session, and serves the program that uses [Client.Conn].
+//
+// And the tap changes what the library does in four ways:
 //
 //   - The library is told half of the session timeout, so that it sends heartbeats twice
 //     as often. The server is told the whole.
@@ -58,8 +65,15 @@ type tappedConn struct {
 	// The rest is guarded by s.c.mu.
 
 	sent pipeline
-	// abandoned says that keepLease has left the server.
-	abandoned bool
+	// abandoned says that keepLease has left the server, and ended that there are no more
+	// answers.
+	abandoned, ended bool
+	// out is what the writer has to write, which is at work while busy is set.
+	out  []*call
+	busy bool
+	// xid is the number of the session's last request, and room is for the next write.
+	xid  int32
+	room []byte
 }
 
 // A stage is how far a connection has come.
@@ -126,6 +140,7 @@ func (t *tappedConn) flushed(ctx context.Context) bool {
 // Close implements [net.Conn].
 func (t *tappedConn) Close() error {
 	t.abort()
+	t.lost()
 	return nil
 }
 
@@ -165,30 +180,41 @@ func (t *tappedConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// request notes that frame is being written, and returns it as the server is to see it. The
-// only request that has a zxid is SetWatches, which arms the watches of earlier connections
-// again: the server sends an event for each change since that zxid.
+// request notes that frame, which is go-zookeeper's, is being written, and returns it as
+// the server is to see it. Its number is folded so that it is none of the session's own.
+// And SetWatches, which arms the library's watches of earlier connections again, is the
+// only request that says how much the client has seen.
 func (t *tappedConn) request(frame []byte) []byte {
 	d := jute.NewDecoder(frame[4:])
 	h := d.RequestHeader()
-	r := request{xid: h.Xid, size: len(frame), writes: h.Op.Writes()}
-	if h.Op == jute.OpSetWatches {
+	r := request{xid: h.Xid, theirs: h.Xid, op: h.Op, size: len(frame)}
+	arms := false
+	switch h.Op {
+	case jute.OpSetWatches:
 		w := d.SetWatches()
 		w.Zxid = t.seen
 		e := jute.NewRequest(h.Xid, h.Op)
 		e.SetWatches(w)
-		frame, r.watches = e.Frame(), &w
+		frame, arms = e.Frame(), true
+	case jute.OpExists, jute.OpGetData, jute.OpGetChildren, jute.OpGetChildren2:
+		arms = d.Read().Watch
 	}
-	t.note(r)
+	if r.xid >= ownXids { // after a thousand million requests
+		r.xid &= ownXids - 1
+		frame = bytes.Clone(frame)
+		binary.BigEndian.PutUint32(frame[4:], uint32(r.xid))
+	}
+	t.s.c.mu.Lock()
+	defer t.s.c.mu.Unlock()
+	t.s.shared = t.s.shared || arms
+	t.note(now(), r)
 	return frame
 }
 
-// note puts r into the pipeline, as of now.
-func (t *tappedConn) note(r request) {
-	s := t.s
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	r.at, r.acked = now(), s.lease.acked
+// note puts r into the pipeline, as written at the moment at. It is called with c.mu
+// held.
+func (t *tappedConn) note(at moment, r request) {
+	r.at, r.acked, r.writes = at, t.s.lease.acked, r.op.Writes()
 	t.sent = append(t.sent, r)
 }
 

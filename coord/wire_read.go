@@ -2,6 +2,7 @@ package coord
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
@@ -17,6 +18,7 @@ func (t *tappedConn) Read(b []byte) (int, error) {
 		frame, err := t.next()
 		if err != nil {
 			t.failed(err)
+			t.lost()
 			return 0, err
 		}
 		t.frame = frame
@@ -52,7 +54,7 @@ func (t *tappedConn) next() ([]byte, error) {
 	d := jute.NewDecoder(frame[4:])
 	h := d.ReplyHeader()
 	if h.Xid == jute.XidEvent {
-		return frame, nil // it answers nothing, so it says nothing of the session
+		return t.event(frame, d)
 	}
 	var login string
 	if h.Xid == jute.XidAuth && len(t.logins) > 0 {
@@ -61,37 +63,54 @@ func (t *tappedConn) next() ([]byte, error) {
 	if err := denied(login, h.Code); err != nil {
 		return nil, err
 	}
-	// A refusal does not renew the lease, because one server can give it alone: if the
-	// client lacks a permission, for instance. But a Multi that is refused has been to the
-	// quorum: its code is zero, and the reasons are in the ops.
-	r := t.answered(h, h.Code == jute.OK && !expiredWithin(d))
+	r := t.answered(h, d.Rest())
 	t.served(h)
-	if r.watches != nil {
-		if h.Code != jute.OK { // the library ignores that, as if they were armed
-			return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
-		}
-		t.s.c.loop.Rearmed(r.watches.Data, r.watches.Exist, r.watches.Child)
-	}
-	if login != "" { // the library has not asked
+	switch {
+	case r.op == jute.OpSetWatches && h.Code != jute.OK: // else all would go on as if they were armed
+		return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
+	case r.call != nil && h.Code == jute.CodeSessionMoved:
+		return nil, errMoved
+	case r.call != nil || h.Xid >= ownXids || login != "":
 		return nil, nil
+	}
+	if h.Xid >= 0 {
+		h.Xid = r.theirs
 	}
 	h.Zxid = 0
 	h.Put(frame[4:])
 	return frame, nil
 }
 
+// errMoved is what has become of a connection when the session has another.
+var errMoved = errors.New("the session has moved to another connection")
+
 // answered notes the answer with the header h, which has come just now, and returns the
-// request that it answers. Success says that the request was carried out, or, if it is a
-// Multi, that a quorum has refused it.
-func (t *tappedConn) answered(h jute.ReplyHeader, success bool) request {
+// request that it answers. If that is one of the session's own, it is over.
+func (t *tappedConn) answered(h jute.ReplyHeader, body []byte) request {
 	s, now := t.s, now()
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	r := t.sent.answered(now, h.Xid)
-	s.lease.answered(now, r, r.writes && success)
-	if h.Xid >= 0 { // as in the library, which ignores the zxid of other answers
+	// A server may refuse a request alone, without a quorum: for want of a permission,
+	// say. A Multi it refuses alone only if it no longer knows the session.
+	code := verdict(r.op, h.Code, body)
+	s.lease.answered(now, r, r.writes && h.Code == jute.OK && code != jute.CodeSessionExpired)
+	if h.Xid >= 0 { // as in the library, which takes no zxid from other answers
 		s.zxid = max(s.zxid, h.Zxid)
 	}
+	if r.call == nil {
+		return r
+	}
+	if code == jute.CodeSessionExpired { // whichever request it answers
+		s.c.become(s, Expired, errEnsemble)
+	}
+	err := coded(code)
+	if h.Code == jute.OK && err != nil && !refused(err) {
+		err = &refusal{"", err} // what is said of one op says that none was carried out
+	}
+	s.arm(r.call, code)
+	s.conclude(r.call, answer{body, err, true})
+	s.admit()
 	return r
 }
 

@@ -35,19 +35,22 @@ type result struct {
 
 // decodeOp reads the fields of a request to change the tree.
 func decodeOp(c jute.Op, d *jute.Decoder) op {
-	o := op{code: c, path: d.String()}
+	o := op{code: c}
 	switch c {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
-		o.data, o.acl, o.flags = d.Bytes(), d.ACLs(), d.Int32()
+		r := d.Create()
+		o.path, o.data, o.acl, o.flags = r.Path, r.Data, r.ACL, r.Flags
 		if c == jute.OpCreateTTL {
 			d.Int64()
 		}
 	case jute.OpDelete, jute.OpCheck:
-		o.version = d.Int32()
+		r := d.Versioned()
+		o.path, o.version = r.Path, r.Version
 	case jute.OpSetData:
-		o.data, o.version = d.Bytes(), d.Int32()
+		r := d.SetData()
+		o.path, o.data, o.version = r.Path, r.Data, r.Version
 	case jute.OpSetACL:
-		o.acl, o.version = d.ACLs(), d.Int32()
+		o.path, o.acl, o.version = d.String(), d.ACLs(), d.Int32()
 	default:
 		d.Fail()
 	}

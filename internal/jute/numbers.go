@@ -79,6 +79,7 @@ const (
 	CodeMarshalling           Code = -5
 	CodeUnimplemented         Code = -6
 	CodeBadArguments          Code = -8
+	CodeAPIError              Code = -100
 	CodeNoNode                Code = -101
 	CodeNoAuth                Code = -102
 	CodeBadVersion            Code = -103
@@ -88,7 +89,10 @@ const (
 	CodeSessionExpired        Code = -112
 	CodeInvalidACL            Code = -114
 	CodeAuthFailed            Code = -115
+	CodeClosing               Code = -116
+	CodeNothing               Code = -117
 	CodeSessionMoved          Code = -118
+	CodeReconfigDisabled      Code = -123
 	CodeAuthenticationMissing Code = -124 // SESSIONCLOSEDREQUIRESASLAUTH, of every scheme
 	CodeQuotaExceeded         Code = -125
 )

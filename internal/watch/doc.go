@@ -23,7 +23,7 @@
 //     been there. This is what makes a Set consistent.
 //   - For the same reason an event may overtake the answer that armed its watch. A
 //     watch that may have been used up like this is not relied on.
-//   - After a reconnect the library presents its watches to the server, which
+//   - After a reconnect the session presents its watches to the server, which
 //     announces what has changed since and arms the rest. Only when it has confirmed
 //     that does a watch count, so that a change between the reconnect and then cannot
 //     pass unnoticed. And everything followed is read again, even if nothing is announced.

@@ -27,8 +27,8 @@ const pausePerChild = 50 * time.Microsecond
 //
 // One goroutine owns all its state. All that happens reaches it through one inbox, in
 // the order in which it happened. The inbox has no bound, because what is reported comes
-// from go-zookeeper's callback and from under the client's mutex, where nothing may
-// block. The entries decide what is to be done, and the loop does it.
+// from the goroutine that reads the connection and from under the client's mutex, where
+// nothing may block. The entries decide what is to be done, and the loop does it.
 type Loop struct {
 	source Source
 	inbox  *inbox.Inbox[message]
@@ -96,7 +96,7 @@ func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.
 	return s
 }
 
-// Event takes an event from go-zookeeper's callback. Like the methods below, except Close
+// Event takes an event from the connection. Like the methods below, except Close
 // and Wait, it does not block.
 func (l *Loop) Event(ev zk.Event) {
 	l.post(message{input: input{kind: fired, event: ev.Type}, paths: []string{ev.Path}})

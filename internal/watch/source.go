@@ -34,7 +34,7 @@ type Conn interface {
 	ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error)
 }
 
-// A watch is one of the three tables in which go-zookeeper, like the server, keeps what is
+// A watch is one of the three tables in which the session, like the server, keeps what is
 // armed. An event empties some of them for its path. Which ones must be known exactly: an
 // entry that relied on a watch which is not armed would miss every change from then on.
 type watch uint8

@@ -8,8 +8,8 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// Which event uses up which of the three tables is go-zookeeper's doing: see
-// notifyWatches in its conn.go. An entry thought armed that is not is deaf.
+// Which event uses up which of the three tables is known here and in coord, in
+// armory.fired. An entry thought armed that is not is deaf.
 func TestFiredBy(t *testing.T) {
 	all := []zk.EventType{zk.EventNodeCreated, zk.EventNodeDeleted, zk.EventNodeDataChanged, zk.EventNodeChildrenChanged, zk.EventSession, zk.EventNotWatching}
 	fired := map[zk.EventType][]watch{

@@ -56,7 +56,7 @@ func runClient(ctx context.Context, command []string, flags client.Flags, s *ser
 	if err != nil {
 		p.Kill()
 		if cause := context.Cause(ctx); cause != nil {
-			err = cause
+			return outcome{}, cause
 		}
 		return outcome{}, fmt.Errorf("%w: %s", err, errors.last())
 	}

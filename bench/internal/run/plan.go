@@ -33,7 +33,10 @@ type scale struct {
 	settings, group, tree            []int
 	lease                            []int
 	measure, warm, leaseMeasure      time.Duration
-	most                             map[string]int // the most contenders for which a peer has the time; any number if none is given
+	// most is among how many contenders a peer gets to the end of a hand-over in time;
+	// any number, if none is given.
+	most    map[string]int
+	without []string
 }
 
 var scales = map[bool]scale{
@@ -42,14 +45,14 @@ var scales = map[bool]scale{
 		queue: []int{10000}, fanout: []int{10000}, recovery: []int{10000},
 		settings: []int{1000}, group: []int{10000}, tree: []int{10000}, lease: []int{100},
 		measure: 4 * time.Second, warm: 2 * time.Second, leaseMeasure: 20 * time.Second,
-		most: map[string]int{"kazoo": 512},
+		most: map[string]int{"kazoo": 512, "etcd": 512},
 	},
 	false: {
 		cycle: []int{1, 16}, handover: []int{2, 16, 128, 512}, shared: []int{16},
 		queue: []int{1000}, fanout: []int{1000}, recovery: []int{1000},
 		settings: []int{100}, group: []int{1000}, tree: []int{1000}, lease: []int{20},
 		measure: time.Second, warm: 500 * time.Millisecond, leaseMeasure: 4 * time.Second,
-		most: map[string]int{"kazoo": 0, "curator": 128},
+		most: map[string]int{"curator": 128}, without: []string{"kazoo"},
 	},
 }
 
@@ -76,7 +79,9 @@ func (p Plan) Rows() []Row {
 			row.flags.Workload, row.flags.N = workload, n
 			row.flags.Measure, row.flags.Warm = s.measure, s.warm
 			for _, peer := range peers {
-				if top, limited := s.most[peer]; p.wants(peer) && (!limited || n <= top) {
+				top, limited := s.most[peer]
+				late := workload == "handover" && limited && n > top
+				if p.wants(peer) && !slices.Contains(s.without, peer) && !late {
 					row.Peers = append(row.Peers, peer)
 				}
 			}

@@ -29,6 +29,17 @@ func TestPlansHaveAllWorkloads(t *testing.T) {
 	}
 }
 
+// What limits a hand-over does not limit what is measured otherwise.
+func TestLimitsAreThoseOfTheHandOver(t *testing.T) {
+	var etcd []string
+	for _, row := range (Plan{Full: true, Peers: []string{"etcd"}}).Rows() {
+		etcd = append(etcd, row.Name)
+	}
+	if !slices.Contains(etcd, "fanout/10000") || slices.Contains(etcd, "handover/2000") {
+		t.Errorf("etcd is measured in %q", etcd)
+	}
+}
+
 // Of a plan one can have a part, or other sizes. A peer is not given more contenders
 // than it can stand.
 func TestPartOfAPlan(t *testing.T) {
