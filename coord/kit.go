@@ -103,6 +103,17 @@ func (k *Kit) WatchUntilDeleted(ctx context.Context, path string) *event.Stream[
 	return k.c.loop.WatchUntilDeleted(ctx, k.c.FullPath(path), path)
 }
 
+// WatchBaton is like [Kit.WatchUntilDeleted], for a znode that nobody writes to but in
+// the transaction that deletes it. If it was deleted so, the last value, of a znode that
+// does not exist, has Version 1. It has Version 0 if the znode was deleted without, or
+// the connection was lost meanwhile. It is for the recipes of this module.
+func (k *Kit) WatchBaton(ctx context.Context, path string) *event.Stream[event.Snapshot] {
+	if err := zkpath.Check(path); err != nil {
+		return event.Ended[event.Snapshot](&Error{"watch", path, err})
+	}
+	return k.c.loop.WatchBaton(ctx, k.c.FullPath(path), path)
+}
+
 // Nested reports whether ctx comes from the [Hold.Context] of a Hold on path, of the same
 // client, that has not ended. A recipe whose holds exclude each other does not acquire
 // with such a ctx: the caller would wait for itself.

@@ -38,6 +38,11 @@
 // longer than 0.64 of the session timeout loses the lock, with [coord.ErrExpired]. A
 // waiter loses its place by the same.
 //
+// A contender whose znode somebody deletes, or revokes as Curator does, is told at once if
+// it has held the lock for 50 ms, or waited for it for a sixth of the session timeout;
+// otherwise as soon as it has. Until then a holder whose znode was deleted may have a
+// second one beside it.
+//
 // Locks do not nest. What is asked for with the context of a Hold of the same lock
 // ends with [ErrNested], instead of waiting for itself.
 //

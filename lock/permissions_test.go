@@ -9,6 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/queue"
 	"github.com/zkcoord/zkcoord/lock"
 )
 
@@ -31,6 +33,32 @@ func guarded(w place, perms int32) (remove func()) {
 }
 
 var permissions = []scenario{
+	{"where batons may not be made a crowd does without; where they may not be removed, they are gone with the session", func(w place) {
+		batons := w.Dir + "-batons"
+		w.Must(w.Held(w.Operator()).Release(bg)) // so that the directory above is there
+		for _, perms := range []int32{zk.PermRead | zk.PermDelete, zk.PermRead | zk.PermCreate} {
+			_, err := w.Op().Create(batons, nil, 0, zk.WorldACL(perms))
+			w.Must(err)
+			var clients []*locktest.Client
+			var holds []*coord.Hold
+			for i := range 4 {
+				c := w.Client(T)
+				queue.ExpectCrowd(c.Client, w.Dir)
+				clients, holds = append(clients, c), append(holds, w.Behind(c, i+1))
+			}
+			for i, h := range holds {
+				w.Grant(h)
+				if perms&zk.PermDelete != 0 {
+					w.Must(h.Release(bg))
+				} else {
+					w.Wants(h.Release(bg), zk.ErrNoAuth)
+					w.Must(clients[i].Close())
+				}
+			}
+			w.Eventually("no batons", func() bool { return len(w.World.World.Children(batons)) == 0 })
+			w.Must(w.Op().Delete(batons, -1))
+		}
+	}},
 	{"a client's ACL guards its contenders and its directories, also below a chroot", func(w place) {
 		defer guarded(w, zk.PermAll)()
 		acl := zk.DigestACL(zk.PermAll, "user", "secret")

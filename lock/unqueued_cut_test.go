@@ -95,17 +95,20 @@ var claimCuts = []scenario{
 					if w.Exists(w.Dir) || len(w.guards()) > 0 {
 						w.Error("znodes left")
 					}
-					continue
+				} else {
+					w.Grant(h)
+					if _, stat, err := w.Op().Get(w.Dir); err != nil || coord.Token(stat.Czxid) != h.Token() || len(w.guards()) != 1 {
+						w.Errorf("token %d, znode %+v, %d guards, %v", h.Token(), stat, len(w.guards()), err)
+					}
+					w.Must(h.Release(bg))
+					cancel()
 				}
-				w.Grant(h)
-				if _, stat, err := w.Op().Get(w.Dir); err != nil || coord.Token(stat.Czxid) != h.Token() || len(w.guards()) != 1 {
-					w.Errorf("token %d, znode %+v, %d guards, %v", h.Token(), stat, len(w.guards()), err)
+				a.Link.OnFrame(nil)
+				if !met {
+					w.Errorf("no create was lost on the way %v", lost)
 				}
-				w.Must(h.Release(bg))
-				cancel()
 			}
 		}
-		a.Link.OnFrame(nil)
 	}},
 	{"what is asked for while cut off does not happen in the next session (R91, R95)", func(w place) {
 		a := w.Client(T)

@@ -48,8 +48,9 @@ func Label(text string) Option { return queue.Label(text) }
 // New returns the lock whose contenders queue in the directory dir. The
 // directory and what is missing above it are created when first needed, as
 // containers, which the server removes some time after they were last used; it
-// belongs to the lock, which may overwrite its data. Any use of an RWMutex whose dir
-// cannot be one ends with [coord.ErrInvalidPath].
+// belongs to the lock, which may overwrite its data. So does dir-batons beside it, which
+// is made when many wait. Any use of an RWMutex whose dir cannot be one ends with
+// [coord.ErrInvalidPath].
 func New(c *coord.Client, dir string, opts ...Option) *RWMutex {
 	return &RWMutex{c: c, dir: dir, opts: queue.Apply(opts)}
 }

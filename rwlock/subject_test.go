@@ -13,6 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/internal/queue"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
@@ -25,6 +26,7 @@ var bg = context.Background()
 type crowd struct {
 	// writes says whether the next one writes, when there are already those given.
 	writes func(there []one) bool
+	large  bool // contenders expect many others, and so those that write have batons
 
 	mu    sync.Mutex
 	there []one
@@ -41,6 +43,9 @@ func (x *crowd) acquire(ctx context.Context, c *coord.Client, dir string, try bo
 	defer x.mu.Unlock()
 	x.there = slices.DeleteFunc(x.there, func(o one) bool { return o.h.Err() != nil })
 	o := one{m: rwlock.New(c, dir), writes: x.writes(x.there)}
+	if x.large {
+		queue.ExpectCrowd(c, dir)
+	}
 	switch {
 	case o.writes && try:
 		o.h = o.m.TryAcquireWrite(ctx)
@@ -71,8 +76,13 @@ func (x *crowd) downgrade(h *coord.Hold) error {
 // subject is a kind of holders and waiters. With downgrade each holder becomes a reader
 // at once.
 func subject(name string, downgrade bool, writes func(there []one) bool) locktest.Subject {
+	return inCrowd(name, false, downgrade, writes)
+}
+
+// inCrowd is like subject; with large, of a crowd that is.
+func inCrowd(name string, large, downgrade bool, writes func(there []one) bool) locktest.Subject {
 	return locktest.Subject{Name: name, New: func() locktest.Subject {
-		x := &crowd{writes: writes}
+		x := &crowd{writes: writes, large: large}
 		s := locktest.Subject{
 			Name: name,
 			Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
@@ -99,7 +109,11 @@ var (
 	})
 	downgraded = subject("a downgraded reader, and writers behind it", true, always)
 
-	subjects = []locktest.Subject{writer, reader, behind, downgraded}
+	// The same with batons.
+	crowdedWriter     = inCrowd("writers in a crowd", true, false, always)
+	crowdedDowngraded = inCrowd("a downgraded reader, and writers behind it, in a crowd", true, true, always)
+
+	subjects = []locktest.Subject{writer, reader, behind, downgraded, crowdedWriter, crowdedDowngraded}
 )
 
 func TestScenarios(t *testing.T) {
@@ -116,6 +130,7 @@ func TestFaults(t *testing.T) {
 	// downgraded.
 	t.Run(behind.Name, func(t *testing.T) { locktest.Faults(t, behind) })
 	t.Run(downgraded.Name, func(t *testing.T) { locktest.Faults(t, downgraded, downgrades...) })
+	t.Run(crowdedDowngraded.Name, func(t *testing.T) { locktest.Faults(t, crowdedDowngraded, downgrades...) })
 }
 
 func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, downgraded) }
@@ -125,7 +140,7 @@ func TestIsolatedLeader(t *testing.T) {
 }
 
 func TestIsolatedPhases(t *testing.T) {
-	for _, s := range subjects {
+	for _, s := range subjects[:4] {
 		t.Run(s.Name, func(t *testing.T) { locktest.IsolatedPhases(t, s) })
 	}
 }

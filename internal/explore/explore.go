@@ -52,6 +52,9 @@ func Walk[P World[W, A], W any, A fmt.Stringer](start W) (states int, fault stri
 		}
 		return b.String()
 	}
+	if what := P(&start).Wrong(); what != "" {
+		return len(origins), history(0, what)
+	}
 	for len(level) > 0 {
 		var next []*W
 		var nextIDs []int

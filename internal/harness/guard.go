@@ -1,7 +1,7 @@
 package harness
 
 import (
-	"strings"
+	"reflect"
 
 	"github.com/go-zookeeper/zk"
 
@@ -9,7 +9,8 @@ import (
 )
 
 // Guard returns the guard of h as a request for a connection that knows of no
-// [coord.Op]: an operator's, or one of another program.
+// [coord.Op]: an operator's, or one of another program. An Op prints the path of its
+// Hold, and not of the znode that it checks, which nobody else needs.
 func Guard(h *coord.Hold) *zk.CheckVersionRequest {
-	return &zk.CheckVersionRequest{Path: strings.TrimPrefix(h.Guard().String(), "check "), Version: -1}
+	return &zk.CheckVersionRequest{Path: reflect.ValueOf(h.Guard()).FieldByName("path").String(), Version: -1}
 }

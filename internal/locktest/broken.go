@@ -117,8 +117,11 @@ var broken = []scenario{
 				w.Errorf("%d children", n)
 			}
 			w.Must(h.Release(bg))
+			a.Link.OnFrame(nil)
+			if !met {
+				w.Errorf("no create was lost on the way %v", lost)
+			}
 		}
-		a.Link.OnFrame(nil)
 	}},
 	{"a znode with our id that belongs to another session is not taken for ours (R1, R3, R18)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)

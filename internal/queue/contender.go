@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
@@ -73,6 +74,9 @@ func Enter(ctx context.Context, c *coord.Client, e Entry) *coord.Hold {
 			try:    e.Try,
 			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
 		}
+		if e.Mode != Read && !e.Try && crowdsOf(c).expected(e.Dir) {
+			d.m.id += batonMark
+		}
 		defer NewStake(c, e.Dir, d.m.id, k)()
 		return d.run(ctx)
 	})
@@ -92,8 +96,11 @@ type driver struct {
 	m machine
 
 	reply <-chan input // of the one request in flight; an earlier one's answer is void
-	self  *watchedNode // our own node, once it has a name
+	self  *watchedNode // our own node, once it is followed
 	ahead *watchedNode // the node that watch named
+
+	seen    bool        // we know how many were before us when we came
+	overdue *time.Timer // fires when our own node is to be followed; nil before it has a name
 
 	granted bool         // the Hold is held
 	renewed <-chan error // tells that the session has been renewed, while the grant waits for that
@@ -108,6 +115,9 @@ func (d *driver) run(ctx context.Context) error {
 	defer func() {
 		d.self.end()
 		d.ahead.end()
+		if d.overdue != nil {
+			d.overdue.Stop()
+		}
 	}()
 	d.do(action{verb: create})
 	canceled, released := ctx.Done(), d.k.Released()
@@ -120,15 +130,30 @@ func (d *driver) run(ctx context.Context) error {
 			d.hear(snap)
 			continue
 		case snap := <-d.ahead.updates():
-			if !d.ahead.gone(snap) {
-				continue // something was written to it, or the connection is down
+			switch {
+			case d.ahead.baton && !snap.Exists && snap.Version == 0:
+				// It was not passed on, or never there. The node itself has the last word.
+				d.ahead.end()
+				d.ahead = d.watch(d.ahead.node)
+				continue
+			case d.ahead.baton && !snap.Exists:
+				in = input{kind: passed}
+			case d.ahead.gone(snap):
+				in = input{kind: blockerGone}
+			case snap.Suspended && d.self == nil:
+				in = input{kind: doubt} // or else the watch on our own node tells
+			default:
+				continue // something was written to it
 			}
-			in = input{kind: blockerGone}
 		case <-d.self.done():
 			d.self.over = true
 			in = input{kind: quit, err: errors.Unwrap(d.self.Err())}
 		case <-d.ahead.done():
 			d.ahead.over = true
+			if d.ahead.baton {
+				d.ahead = d.watch(d.ahead.node) // it may not be read
+				continue
+			}
 			if !d.ahead.inDir && errors.Is(d.ahead.Err(), coord.ErrNoAuth) {
 				d.ahead = d.watchDir(d.ahead.node)
 				continue
@@ -139,6 +164,9 @@ func (d *driver) run(ctx context.Context) error {
 				continue
 			}
 			in = input{kind: downgradeAsked}
+		case <-d.isOverdue():
+			d.follow()
+			continue
 		case <-d.renewed: // if in vain, the session is over
 			d.grant()
 			continue
@@ -194,12 +222,15 @@ func (d *driver) step(in input) {
 	was := d.m.state
 	d.do(d.m.step(in))
 	now := d.m.state
-	if was == downgrading && now != was {
+	if was == downgrading && now != was && d.self != nil {
 		d.self.end()
 		d.self = nil // it may have had news of the former node, which were ignored
+		d.follow()
 	}
-	if d.self == nil && d.m.node != "" && now != done {
-		d.self = d.watch(d.m.node)
+	d.followLate(was)
+	if !d.seen && (now == waiting || now == held) {
+		d.seen = true
+		d.noteCrowd()
 	}
 	if now != waiting {
 		d.ahead.end()
@@ -244,14 +275,18 @@ func (d *driver) do(a action) {
 		return
 	case watch:
 		d.ahead.end()
-		d.ahead = d.watch(a.node)
+		if a.baton {
+			d.ahead = d.watchBaton(a.node)
+		} else {
+			d.ahead = d.watch(a.node)
+		}
 		return
 	case create:
 		request = d.create
 	case list:
 		request = func() input { return d.list(a.sync) }
 	case remove:
-		request = func() input { return d.remove(a.node) }
+		request = func() input { return d.remove(a.node, a.baton) }
 	case replace:
 		request = func() input { return d.replace(a.node) }
 	}

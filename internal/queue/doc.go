@@ -16,8 +16,14 @@
 //     it could not. A create whose answer was lost is found again by its id.
 //   - A contender never waits for one behind it, and a release wakes one contender, or
 //     the readers up to the next writer.
-//   - Nobody is told that it holds before its znode was seen, by a watch that is armed or
-//     in the transaction that created it, and before the session was renewed.
+//   - Nobody is told that it holds before its znode was seen, in the transaction that
+//     created it or, if the connection was lost since, by a watch that is armed; and not
+//     before the session was renewed.
+//   - A znode that somebody else deletes, or writes a revocation to, is missed by its owner
+//     for 50 ms of holding, or a sixth of the session timeout of waiting, at the most.
+//     Before that it is not watched, for most are gone by then.
+//
+// Where many wait, a hand-over costs no request: see baton.go.
 //
 // # How it fails
 //

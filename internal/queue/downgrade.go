@@ -98,10 +98,19 @@ func (d *driver) answerDowngrades(in input) {
 // comes in between. Done a second time, it finds the read there, or us gone.
 func (d *driver) replace(node string) input {
 	reader := asRead(node)
+	ops := []coord.Op{
+		coord.OpCreate(d.path(reader), []byte(d.Label), coord.Ephemeral),
+		coord.OpDelete(d.path(node), -1),
+	}
+	if hasBaton(d.m.id) {
+		ops = append(ops, coord.OpDelete(d.batonPath(d.m.id), -1)) // not passed: a reader remains
+	}
 	err := d.s.Retry(background, func() error {
-		_, err := d.s.Txn(background,
-			coord.OpCreate(d.path(reader), []byte(d.Label), coord.Ephemeral),
-			coord.OpDelete(d.path(node), -1))
+		res, err := d.s.Txn(background, ops...)
+		if len(ops) == 3 && errors.Is(res[2].Err, coord.ErrNoNode) {
+			ops = ops[:2]
+			_, err = d.s.Txn(background, ops...)
+		}
 		return err
 	})
 	switch {

@@ -38,11 +38,13 @@ const (
 
 	// News of the node that watch named.
 	blockerGone // it is gone
+	passed      // it held, and is gone, as its baton says
 
 	// News of our own node, in the order in which it was learned. The driver
-	// watches that node from the moment the machine knows its name.
+	// watches that node from some time after the machine knows its name; at once while
+	// it is not confirmed.
 	confirmed   // it is there with token, owned by our session, and a watch on it is armed
-	doubt       // the connection is down, so the watch may be blind; confirmed or gone follows
+	doubt       // the connection is down, so a watch may be blind; confirmed or gone follows
 	gone        // it is not there, or not ours
 	revokeAsked // somebody wrote into it that the holder shall give way
 
@@ -67,10 +69,10 @@ type verb uint8
 
 const (
 	nothing verb = iota
-	create       // make our node: created, unknown or refused
+	create       // make our node, and our baton if we have one: created, unknown or refused
 	list         // read the directory's children: listed or refused
-	watch        // watch node until it is gone, in place of the one before: blockerGone
-	remove       // delete node, again and again until it is gone: removed or refused
+	watch        // watch node until it is gone, in place of the one before: blockerGone or, if it was the baton that was watched, passed
+	remove       // delete node, if it is named, and our baton, again and again until they are gone: removed or refused
 	replace      // put a read in the place of node, again and again until that is known: replaced, removed or refused
 )
 
@@ -80,6 +82,9 @@ type action struct {
 	verb verb
 	node string
 	sync bool // bring the server up to date first
+	// baton: watch the node's baton in its place; or pass ours on. That is a second
+	// node of a contender, written to when it is deleted by one that held.
+	baton bool
 }
 
 // causes are the reasons for which the machine itself gives up.
@@ -102,7 +107,8 @@ type machine struct {
 	state       state
 	node        string // name of our node once known; changed by replaced alone
 	token       int64  // set before held is entered
-	confirmed   bool   // our node is there as far as an armed watch can tell
+	confirmed   bool   // our node was there when it was created or last read, and the connection has not been lost since
+	gone        bool   // our node is gone, and what remains is our baton
 	lastBlocker bool   // in waiting: the contender that we watch is the only one that blocks
 	cause       error  // the first reason to end; once it is set, the machine neither enters held nor waits
 }
@@ -114,7 +120,7 @@ func (m *machine) step(in input) action {
 	}
 	switch in.kind {
 	case created:
-		m.node, m.token = in.node, in.token
+		m.node, m.token, m.confirmed = in.node, in.token, in.token != 0
 		me, _ := parse(in.node)
 		switch {
 		case m.cause != nil:
@@ -124,16 +130,17 @@ func (m *machine) step(in input) action {
 		case !inRange(me):
 			return m.leave(m.causes.exhausted)
 		}
-		// The transaction that made our node found no other child. That is as
-		// good as confirmed, and the driver arms the watch.
-		m.state = held
+		m.state = held // the transaction that made our node found no other child
 	case unknown:
 		m.state = looking
 		return action{verb: list, sync: true} // unsynced, a server that lags would hide our node
 	case listed:
 		return m.decide(placeOf(in.names, m.id))
 	case removed:
-		return m.finish(m.causes.deleted) // expected in leaving, where there is a cause already
+		if m.state == downgrading {
+			return m.lose()
+		}
+		return m.finish(nil)
 	case replaced:
 		// The token stays. It is less than those of the writers that have come
 		// to wait in the meantime, and the new node's would not be.
@@ -151,6 +158,12 @@ func (m *machine) step(in input) action {
 		// be looked for.
 		m.cause = errors.Join(m.cause, in.err)
 		return m.finish(nil)
+	case passed:
+		if m.state != waiting {
+			return action{} // too late: leaving
+		}
+		// The nearest that blocked us held: so all before it were gone.
+		return m.atHead()
 	case blockerGone:
 		if m.state != waiting {
 			return action{} // too late: leaving
@@ -172,7 +185,12 @@ func (m *machine) step(in input) action {
 		if m.state == downgrading {
 			return action{} // by our own doing or not: the reply will tell
 		}
-		return m.finish(m.causes.deleted)
+		if hasBaton(m.id) && (m.state == listing || m.state == leaving) {
+			// The reply tells when our baton may be removed, or is.
+			m.gone, m.cause = true, cmp.Or(m.cause, m.causes.deleted)
+			return action{}
+		}
+		return m.lose()
 	case revokeAsked:
 		switch m.state {
 		case held:
@@ -199,7 +217,7 @@ func (m *machine) step(in input) action {
 func (m *machine) decide(p place) action {
 	switch {
 	case !p.found && m.node != "":
-		return m.finish(m.causes.deleted)
+		return m.lose()
 	case !p.found && m.cause != nil:
 		return m.finish(nil)
 	case !p.found:
@@ -222,7 +240,7 @@ func (m *machine) decide(p place) action {
 	m.lastBlocker = p.blocked == 1 && (p.nearest.mode != Write || !blocks(Read, p.me.mode))
 	// Watching the nearest, and not the head, makes each release wake one.
 	m.state = waiting
-	return action{verb: watch, node: p.nearest.name}
+	return action{verb: watch, node: p.nearest.name, baton: !m.lastBlocker && p.nearest.hasBaton()}
 }
 
 // afterDowngrade goes on after a downgrade, done or refused. The driver watches
@@ -249,29 +267,4 @@ func (m *machine) atHead() action {
 func (m *machine) list() action {
 	m.state = listing
 	return action{verb: list}
-}
-
-// end gives up for err: at once or, with a request in flight, when its reply
-// tells what there is to be removed.
-func (m *machine) end(err error) action {
-	switch m.state {
-	case waiting, confirming, held, revoked:
-		return m.leave(err)
-	}
-	m.cause = cmp.Or(m.cause, err)
-	return action{}
-}
-
-// leave removes our node. The first cause stands.
-func (m *machine) leave(err error) action {
-	m.cause = cmp.Or(m.cause, err)
-	m.state = leaving
-	return action{verb: remove, node: m.node}
-}
-
-// finish ends it without a request. The first cause stands.
-func (m *machine) finish(err error) action {
-	m.cause = cmp.Or(m.cause, err)
-	m.state = done
-	return action{}
 }

@@ -23,6 +23,9 @@ func TestTraces(t *testing.T) {
 			var do action
 			if args[0] == "start" {
 				m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: modelCauses}
+				if slices.Contains(args, "baton") {
+					m.id += batonMark
+				}
 				if slices.Contains(args, "read") {
 					m.mode = Read
 				}
@@ -40,7 +43,7 @@ func TestTraces(t *testing.T) {
 
 var stateNames = [...]string{"creating", "looking", "listing", "waiting", "confirming", "held", "downgrading", "revoked", "leaving", "done"}
 
-var kindNames = []string{"created", "unknown", "listed", "removed", "replaced", "refused", "blockerGone", "confirmed", "doubt", "gone", "revokeAsked", "expired", "quit", "downgradeAsked"}
+var kindNames = []string{"created", "unknown", "listed", "removed", "replaced", "refused", "blockerGone", "passed", "confirmed", "doubt", "gone", "revokeAsked", "expired", "quit", "downgradeAsked"}
 
 var verbNames = [...]string{"", "create", "list", "watch", "remove", "replace"}
 
@@ -80,6 +83,10 @@ func about(m *machine, do action) string {
 	switch {
 	case do.sync:
 		return verbNames[do.verb] + " synced"
+	case do.baton && do.verb == remove:
+		return "pass " + short(do.node)
+	case do.baton:
+		return verbNames[do.verb] + " baton of " + short(do.node)
 	case do.verb != nothing:
 		return strings.TrimSpace(verbNames[do.verb] + " " + short(do.node))
 	case m.state == held:
@@ -106,11 +113,13 @@ func long(s string) string {
 		return s // no contender
 	case who == "me":
 		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], Lock), n)
+	case who == "mb":
+		return fmt.Sprintf("%s%010d", prefix(modelIDs[0]+batonMark, Lock), n)
 	case who == "mr":
 		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], Read), n)
 	case who == "mw":
 		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], Write), n)
-	case who == "r":
+	case strings.TrimSuffix(who, batonMark) == "r":
 		return fmt.Sprintf("%s%010d", prefix(who, Read), n)
 	case who == "w":
 		return fmt.Sprintf("%s%010d", prefix(who, Write), n)
@@ -123,6 +132,8 @@ func short(name string) string {
 	switch {
 	case !ok:
 		return name
+	case c.id == modelIDs[0]+batonMark:
+		return fmt.Sprint([]string{"mb-", "mbw-", "mbr-"}[c.mode], c.number)
 	case c.id == modelIDs[0]:
 		return fmt.Sprint([]string{"me-", "mw-", "mr-"}[c.mode], c.number)
 	}

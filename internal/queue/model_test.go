@@ -2,7 +2,6 @@ package queue
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -62,6 +61,7 @@ type world struct {
 	written int64 // the greatest token granted to a holder that is alone
 	budget  budget
 	clients [3]client
+	batons  [3]bool // those of the clients that are there
 	fault   string
 }
 
@@ -85,7 +85,9 @@ type client struct {
 	nword int8
 	ahead following
 	name  string // of the node ahead
+	baton bool   // its baton is followed in its place
 	freed bool   // not heard yet
+	hand  bool   // and that is word of its baton, that it was passed
 
 	sure   bool // confirmed was heard, and no doubt since
 	told   bool // that its node is gone
@@ -101,97 +103,13 @@ func newWorld(r *rule, step func(*machine, input) action) world {
 	}
 	for i := range r.n {
 		w.clients[i] = client{
-			m:     machine{id: modelIDs[i], mode: r.mode(i), try: i >= r.n-r.try, causes: modelCauses},
+			m:     machine{id: r.id(i), mode: r.mode(i), try: i >= r.n-r.try, causes: modelCauses},
 			up:    true,
 			phase: sent,
 			req:   action{verb: create},
 		}
 	}
 	return w
-}
-
-// What can happen.
-type happening uint8
-
-const (
-	serve     happening = iota + 1 // the server works off the request in flight
-	decline                        // or does not want to
-	answer                         // the client hears the reply
-	readOwn                        // the server is asked about the own node
-	word                           // the client hears of it
-	readAhead                      // the server is asked about the node ahead
-	vanish                         // the client hears that it is gone
-	lose                           // the link breaks, with all that is under way
-	sever                          // the link breaks, with all replies in already
-	mend                           // the link is back
-	cancel                         // the owner wants it no more
-	release                        // the holder gives it back
-	downgrade                      // or goes on as a reader
-	expire                         // the session is over for the client
-	bury                           // and for the server, which removes its nodes
-	operate                        // an operator removes a node
-	warn                           // somebody asks a node's owner to give way
-	reap                           // the server removes the empty directory: numbers begin again
-	depart                         // the client not ours goes
-)
-
-var happenings = [...]string{"end", "serve", "refuse", "answer", "read own", "word of own", "read ahead", "freed",
-	"lose link", "sever link", "mend link", "cancel", "release", "downgrade", "expire", "bury session", "operator removes",
-	"mark", "reap directory", "foreigner goes"}
-
-// An act is one thing that happens, to a client or a node.
-type act struct {
-	what happening
-	who  int8
-}
-
-func (a act) String() string { return fmt.Sprint(happenings[a.what], " ", a.who) }
-
-// Enabled returns what can happen next.
-func (w *world) Enabled() []act {
-	var acts []act
-	for i := range int8(w.rule.n) {
-		c := &w.clients[i]
-		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try && w.clients[i-1].m.mode == c.m.mode {
-			continue // they are alike: let them begin in one order
-		}
-		can := func(ok bool, what happening) {
-			if ok {
-				acts = append(acts, act{what, i})
-			}
-		}
-		live := c.m.state != done && !c.over
-		can(c.phase == sent && c.up, serve)
-		can(c.phase == sent && live && c.up && w.budget.refuse > 0, decline)
-		can(c.phase == answered, answer)
-		can(c.own == asked && c.up, readOwn)
-		can(c.nword > 0, word)
-		can(c.ahead == asked && c.up, readAhead)
-		can(c.freed, vanish)
-		can(live && c.up && w.budget.loss > 0, lose)
-		can(live && c.up && w.budget.loss > 0, sever)
-		can(live && !c.up, mend)
-		can(live && w.budget.cancel > 0, cancel)
-		can(c.m.state == held || c.m.state == revoked || c.m.state == downgrading && c.m.cause == nil, release)
-		can(c.m.state == held && c.mode() == Write && w.budget.share > 0, downgrade)
-		can(live && w.budget.expire > 0, expire)
-		can((c.over || c.m.state == done && c.orphan) && !c.ended, bury)
-	}
-	for k := range w.n {
-		if w.budget.delete > 0 {
-			acts = append(acts, act{operate, k})
-		}
-		if w.budget.mark > 0 && !w.nodes[k].marked && w.nodes[k].owner != foreigner {
-			acts = append(acts, act{warn, k})
-		}
-		if w.nodes[k].owner == foreigner {
-			acts = append(acts, act{depart, k})
-		}
-	}
-	if w.budget.reap > 0 && w.n == 0 && w.next > 0 {
-		acts = append(acts, act{reap, 0})
-	}
-	return acts
 }
 
 // Do lets a happen, and returns what was wrong with that, if anything.
@@ -221,6 +139,10 @@ func (w *world) do(a act) {
 		return
 	case depart:
 		w.delete(int(a.who))
+		return
+	case snatch:
+		w.budget.delete--
+		w.dropBaton(a.who, false)
 		return
 	}
 	c := &w.clients[a.who]
@@ -257,13 +179,21 @@ func (w *world) do(a act) {
 		c.words[c.nword] = 0
 		w.tell(c, input{kind: s, token: c.token})
 	case readAhead:
-		c.ahead = armed
-		if w.find(c.name) < 0 {
+		switch {
+		case c.baton && !w.batons[w.owner(c.name)]:
+			c.baton = false // and the node itself is asked about
+		case !c.baton && w.find(c.name) < 0:
 			c.ahead, c.freed = off, true
+		default:
+			c.ahead = armed
 		}
 	case vanish:
-		c.freed, c.name = false, ""
-		w.tell(c, input{kind: blockerGone})
+		in := input{kind: blockerGone}
+		if c.hand {
+			in.kind = passed
+		}
+		c.freed, c.hand, c.baton, c.name = false, false, false, ""
+		w.tell(c, in)
 	case lose, sever:
 		w.budget.loss--
 		w.breakLink(c, a.what == lose)
@@ -295,5 +225,6 @@ func (w *world) do(a act) {
 				w.delete(k)
 			}
 		}
+		w.dropBaton(a.who, false)
 	}
 }

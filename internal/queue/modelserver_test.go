@@ -28,7 +28,7 @@ const (
 func (w *world) breakLink(c *client, lose bool) {
 	c.up = false
 	if lose {
-		c.words, c.nword, c.freed = [8]kind{}, 0, false
+		c.words, c.nword, c.freed, c.hand = [8]kind{}, 0, false, false
 		if c.phase == answered && c.reply.kind != unknown {
 			c.lags = c.lags || c.reply.kind == created
 			c.phase, c.reply = sent, input{}
@@ -37,10 +37,12 @@ func (w *world) breakLink(c *client, lose bool) {
 	if c.phase == sent && c.req.verb == create {
 		c.phase, c.reply = answered, input{kind: unknown}
 	}
-	c.own, c.ahead = off, off
-	if c.m.node != "" {
+	// Word of it comes with what is followed, if there is any. Of a node of its own that
+	// it has only just made it may hear nothing.
+	if c.m.node != "" && (c.own == armed || c.ahead == armed) {
 		c.push(doubt)
 	}
+	c.own, c.ahead = off, off
 }
 
 // serve carries out the request of client i.
@@ -48,6 +50,7 @@ func (w *world) serve(i int8, c *client) input {
 	switch c.req.verb {
 	case create:
 		z := w.add(i, prefix(c.m.id, c.m.mode))
+		w.batons[i] = hasBaton(c.m.id)
 		return input{kind: created, node: z.name, token: z.token, onlyChild: w.n == 1}
 	case list:
 		c.lags = c.lags && !c.req.sync
@@ -68,13 +71,16 @@ func (w *world) serve(i int8, c *client) input {
 			return input{kind: removed}
 		default:
 			w.delete(k)
+			w.dropBaton(i, false)
 			w.zxid++
 			w.nodes[w.n] = znode{name: reader, owner: i, token: w.zxid}
 			w.n++
 		}
 		return input{kind: replaced, node: reader}
 	default:
-		if k := w.find(c.req.node); k >= 0 {
+		k := w.find(c.req.node)
+		w.dropBaton(i, c.req.baton && k >= 0) // without our node nothing is passed
+		if k >= 0 {
 			w.delete(k)
 		}
 		return input{kind: removed}
@@ -110,17 +116,41 @@ func (w *world) delete(k int) {
 			c.own = off
 			c.push(gone)
 		}
-		if c.ahead == armed && c.name == z.name {
+		if c.ahead == armed && !c.baton && c.name == z.name {
 			c.ahead, c.freed = off, true
 		}
 	}
+}
+
+// dropBaton deletes the baton of client i, if it is there. Who watches it hears that it
+// was passed on, if it was; otherwise it asks about the node itself.
+func (w *world) dropBaton(i int8, pass bool) {
+	if !w.batons[i] {
+		return
+	}
+	w.batons[i] = false
+	for j := range w.clients {
+		c := &w.clients[j]
+		switch {
+		case c.ahead != armed || !c.baton || w.owner(c.name) != i:
+		case pass:
+			c.ahead, c.freed, c.hand = off, true, true
+		default:
+			c.ahead, c.baton = asked, false
+		}
+	}
+}
+
+// owner returns the client whose node has the name.
+func (w *world) owner(name string) int8 {
+	return int8(slices.IndexFunc(w.clients[:], func(c client) bool { return c.m.id == idOf(name) }))
 }
 
 // tell hands in to the machine of c, and does what its driver does then.
 func (w *world) tell(c *client, in input) {
 	was, node := c.m.state, c.m.node
 	switch in.kind {
-	case confirmed:
+	case created, confirmed:
 		c.sure = true
 	case doubt:
 		c.sure = false
@@ -139,7 +169,7 @@ func (w *world) tell(c *client, in input) {
 	switch do.verb {
 	case nothing:
 	case watch:
-		c.name, c.ahead, c.freed = do.node, asked, false
+		c.name, c.ahead, c.baton, c.freed, c.hand = do.node, asked, do.baton, false, false
 		if !mayWaitFor(c.m.node, c.name) {
 			w.fault = "waits for a contender that does not block it"
 		}
@@ -154,6 +184,9 @@ func (w *world) tell(c *client, in input) {
 		most := w.rule.n + 2*int(w.rule.budget.loss)
 		if w.rule.foreign {
 			most++
+		}
+		if w.rule.batons > 0 {
+			most++ // a removal, of a baton whose node is gone
 		}
 		// A contender that follows a writer lists when that has gone, and each time
 		// that it has become a reader instead.
@@ -182,7 +215,7 @@ func (w *world) tell(c *client, in input) {
 		c.phase, c.req, c.reply = idle, action{}, input{}
 	}
 	c.own, c.words, c.nword = off, [8]kind{}, 0
-	c.ahead, c.name, c.freed = off, "", false
+	c.ahead, c.name, c.baton, c.freed, c.hand = off, "", false, false, false
 	c.up, c.lags, c.sure = true, false, false
 }
 

@@ -43,6 +43,48 @@ var mutants = []mutant{
 		}
 		return m.step(in)
 	}},
+	{"takes a node that is gone for a baton passed", rule{n: 3, batons: 3, budget: budget{cancel: 1}}, func(m *machine, in input) action {
+		if in.kind == blockerGone {
+			in.kind = passed
+		}
+		return m.step(in)
+	}},
+	{"passes its baton though it never held", rule{n: 3, batons: 3, budget: budget{cancel: 1}}, func(m *machine, in input) action {
+		do := m.step(in)
+		do.baton = do.baton || do.verb == remove
+		return do
+	}},
+	{"passes the baton of a reader", rule{n: 3, kinds: "rrw", batons: 3}, func(m *machine, in input) action {
+		do := m.step(in)
+		do.baton = do.baton || do.verb == remove && in.kind == quit || do.verb == watch
+		return do
+	}},
+	{"leaves its baton when its node is gone", rule{n: 3, batons: 3, budget: budget{delete: 1}}, func(m *machine, in input) action {
+		if in.kind == gone && m.state != downgrading {
+			return m.finish(m.causes.deleted)
+		}
+		return m.step(in)
+	}},
+	{"leaves its baton when its node is not listed", rule{n: 3, batons: 3, budget: budget{delete: 1}}, func(m *machine, in input) action {
+		do := m.step(in)
+		if in.kind == listed && m.gone {
+			return m.finish(nil)
+		}
+		return do
+	}},
+	{"holds at the passing in doubt", rule{n: 3, batons: 3, budget: budget{loss: 1}}, func(m *machine, in input) action {
+		if in.kind == passed && !m.confirmed {
+			m.state = held // its own node not proven
+			return action{}
+		}
+		return m.step(in)
+	}},
+	{"sleeps on though the baton was passed", rule{n: 3, batons: 3}, func(m *machine, in input) action {
+		if in.kind == passed {
+			return action{}
+		}
+		return m.step(in)
+	}},
 	{"follows the head", rule{n: 3}, func(m *machine, in input) action {
 		do := m.step(in)
 		if do.verb == watch {

@@ -58,6 +58,22 @@ func newID() string {
 	return string(b[:])
 }
 
+// An id that ends with batonMark says that its contender has a baton, unless it reads.
+const batonMark = "+"
+
+// hasBaton reports whether the contender id was created with a baton.
+func hasBaton(id string) bool { return strings.HasSuffix(id, batonMark) }
+
+// hasBaton reports whether c has a baton that can be passed. A baton of an id is gone
+// when a read has taken the place of a write.
+func (c contender) hasBaton() bool { return c.mode != Read && hasBaton(c.id) }
+
+// idOf returns the id in the name of a contender.
+func idOf(name string) string {
+	c, _ := parse(name)
+	return c.id
+}
+
 // prefix returns the name under which contender id of mode m is created; the
 // server appends the number.
 func prefix(id string, m Mode) string { return id + infixes[m].text }

@@ -16,19 +16,29 @@ var background = context.Background()
 // path returns the path of a node of the queue.
 func (d *driver) path(node string) string { return zkpath.Join(d.Dir, node) }
 
-// create makes our node. In one transaction with it the directory is written to,
-// which makes the answer tell how many children there are and the id of the
-// transaction: so a lock that is free costs one request. It also means that the
-// directory's data belong to the queue.
+// create makes our node, and our baton if we have one. In one transaction with it the
+// directory is written to, which makes the answer tell how many children there are and
+// the id of the transaction: so a lock that is free costs one request. It also means
+// that the directory's data belong to the queue.
 func (d *driver) create() input {
 	ops := []coord.Op{
 		coord.OpCreate(d.path(prefix(d.m.id, d.m.mode)), []byte(d.Label), coord.Ephemeral|coord.Sequential),
 		coord.OpSet(d.Dir, []byte{}, -1),
 	}
+	if hasBaton(d.m.id) {
+		ops = append(ops, coord.OpCreate(d.batonPath(d.m.id), nil, coord.Ephemeral))
+	}
 	var res []coord.OpResult
 	err := d.s.InDir(background, d.Dir, func() (err error) {
 		res, err = d.s.Txn(background, ops...)
-		if len(ops) == 2 && errors.Is(res[1].Err, coord.ErrNoAuth) {
+		if len(ops) == 3 && res[2].Err != nil {
+			if d.makeBatonDir(res[2].Err) != nil {
+				crowdsOf(d.c).set(d.Dir, refusing)
+				ops = ops[:2] // the name says that there is one, but nobody relies on it
+			}
+			res, err = d.s.Txn(background, ops...)
+		}
+		if len(ops) >= 2 && errors.Is(res[1].Err, coord.ErrNoAuth) {
 			ops = ops[:1] // we may create here, but not write; then the listing will tell
 			res, err = d.s.Txn(background, ops...)
 		}
@@ -87,9 +97,21 @@ func (d *driver) yielded(names []string, ours []*Stake) bool {
 	return last != nil && last.Yields(d.k, d.s)
 }
 
-// remove deletes our node. That it is not there any more is as good: its name
-// was never given to another.
-func (d *driver) remove(node string) input {
+// remove deletes our node, and our baton, which is passed if we held. That they are not
+// there any more is as good: their names were never given to another.
+func (d *driver) remove(node string, pass bool) input {
+	if node == "" {
+		return d.removeBaton()
+	}
+	if hasBaton(d.m.id) && !reads(node) {
+		err := d.removeBoth(node, pass)
+		if err == nil {
+			return input{kind: removed}
+		}
+		if !d.s.Refused(err) {
+			return input{kind: refused, err: err}
+		}
+	}
 	err := d.s.Delete(background, d.path(node), -1)
 	if err == nil || errors.Is(err, coord.ErrNoNode) {
 		return input{kind: removed}

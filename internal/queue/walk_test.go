@@ -23,6 +23,7 @@ type rule struct {
 	kinds   string // what each is, r or w; without, a mutex's
 	try     int    // so many of them, the last ones, will not wait
 	budget  budget // the faults in it, in every distribution over it
+	batons  int    // so many of them, the first ones, have one
 	foreign bool   // a contender of another make is first, and leaves some time
 	first   int32  // the first number that the server hands out
 	deep    bool   // too large for every day
@@ -34,6 +35,14 @@ func (r *rule) mode(i int) Mode {
 		return Lock
 	}
 	return map[byte]Mode{'r': Read, 'w': Write}[r.kinds[i]]
+}
+
+// id returns the id of contender i.
+func (r *rule) id(i int) string {
+	if i < r.batons {
+		return modelIDs[i] + batonMark
+	}
+	return modelIDs[i]
 }
 
 var rules = []rule{
@@ -52,6 +61,18 @@ var rules = []rule{
 	{name: "reaped", n: 2, budget: budget{reap: 2, loss: 1, delete: 1}},
 	{name: "refusals", n: 2, budget: budget{refuse: 2, cancel: 1}},
 	{name: "all but refusal and loss", n: 2, budget: budget{cancel: 1, expire: 1, delete: 1, mark: 1}},
+
+	{name: "batons", n: 3, batons: 3},
+	{name: "batons, operator", n: 3, batons: 3, budget: budget{delete: 1}},
+	{name: "batons, mark", n: 3, batons: 3, budget: budget{mark: 1}},
+	{name: "batons, loss", n: 3, batons: 3, budget: budget{loss: 1}},
+	{name: "batons, cancel", n: 3, batons: 3, budget: budget{cancel: 1}},
+	{name: "batons, expiry", n: 3, batons: 3, budget: budget{expire: 1}},
+	{name: "batons, refusal", n: 3, batons: 3, budget: budget{refuse: 1}},
+	{name: "batons of two, cancel", n: 3, batons: 2, budget: budget{cancel: 1}},
+	{name: "batons of writers", n: 2, kinds: "ww", batons: 2, budget: budget{share: 1, loss: 1}},
+	{name: "batons of three writers", n: 3, kinds: "www", batons: 3, budget: budget{share: 1}},
+	{name: "batons of readers and a writer", n: 3, kinds: "rrw", batons: 3},
 
 	{name: "two readers and a writer", n: 3, kinds: "rrw", budget: budget{share: 1}},
 	{name: "a reader and two writers", n: 3, kinds: "rww", budget: budget{share: 1}},
@@ -77,6 +98,13 @@ var rules = []rule{
 	{name: "reader and writer, losses", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, loss: 2, delete: 1}},
 	{name: "reader and writer, all but loss", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, cancel: 1, expire: 1, delete: 1, mark: 1}},
 	{name: "two writers, losses", n: 2, kinds: "ww", deep: true, budget: budget{share: 2, loss: 2, delete: 1}},
+
+	{name: "batons, loss and operator", n: 3, batons: 3, deep: true, budget: budget{loss: 1, delete: 1}},
+	{name: "batons, loss and expiry", n: 3, batons: 3, deep: true, budget: budget{loss: 1, expire: 1}},
+	{name: "batons, loss and cancel", n: 3, batons: 3, deep: true, budget: budget{loss: 1, cancel: 1}},
+	{name: "batons, cancels", n: 3, batons: 3, deep: true, budget: budget{cancel: 2}},
+	{name: "batons, operator and cancel", n: 3, batons: 3, deep: true, budget: budget{delete: 1, cancel: 1}},
+	{name: "batons of two writers, losses and operator", n: 2, kinds: "ww", batons: 2, deep: true, budget: budget{share: 1, loss: 1, delete: 1}},
 
 	{name: "all", n: 2, deep: true, budget: budget{loss: 1, cancel: 1, expire: 1, delete: 1, mark: 1, refuse: 1}},
 	{name: "cancels", n: 3, deep: true, budget: budget{cancel: 2}},
@@ -175,12 +203,14 @@ func (w *world) Wrong() string {
 			return "quit was not heeded"
 		case c.warned && (c.m.state == held || waits):
 			return "the mark was not heeded"
-		case (c.told || c.over) && c.m.state != done:
+		case c.over && c.m.state != done, c.told && c.m.state != done && (holds || waits || !hasBaton(c.m.id)):
 			return "its end was not heeded"
 		case c.m.state == done && c.m.cause == nil:
 			return "over without a cause"
 		case c.m.state == done && left && !c.over && !c.orphan:
 			return "over with its node left in the queue"
+		case c.m.state == done && w.batons[i] && !c.over && !c.orphan:
+			return "over with its baton left"
 		case c.m.try && c.m.state == waiting:
 			return "waits against its will"
 		}
@@ -209,8 +239,8 @@ func (w *world) Stuck() string {
 			return fmt.Sprint("stuck: ", i)
 		}
 	}
-	if w.n > 0 {
-		return "a node is left"
+	if w.n > 0 || w.batons != [3]bool{} {
+		return "a node or a baton is left"
 	}
 	return ""
 }
@@ -244,7 +274,8 @@ func (w *world) Key(b []byte) []byte {
 		m := &c.m
 		b = append(b, byte(m.state), name(m.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
 			flags(m.confirmed, m.lastBlocker, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
-			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync),
+			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync, c.req.baton),
+			flags(c.baton, c.hand, w.batons[i], m.gone),
 			byte(c.phase), byte(c.req.verb), name(c.req.node), byte(c.own), byte(c.ahead), name(c.name), byte(c.token), byte(c.asks), byte(c.nword))
 		for _, s := range c.words[:c.nword] {
 			b = append(b, byte(s))

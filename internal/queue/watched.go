@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/zkcoord/zkcoord/event"
 )
@@ -14,6 +15,46 @@ type watchedNode struct {
 	over  bool   // the end of the stream has been noticed
 	node  string // its name
 	inDir bool   // the stream is of the directory
+	baton bool   // or of the baton
+}
+
+// lateHeld is for how long the znode of a holder need not be followed. Until then it
+// may be released, and the watch have been for nothing. While a contender waits, that
+// is a sixth of the session timeout.
+const lateHeld = 50 * time.Millisecond
+
+// followLate has our own node followed when it is due, after a step that found the
+// machine in the state was. It is due at once while the node is not confirmed.
+func (d *driver) followLate(was state) {
+	now := d.m.state
+	if d.self != nil || d.m.node == "" || now == leaving || now == done {
+		return
+	}
+	switch {
+	case !d.m.confirmed:
+		d.follow()
+	case d.overdue == nil && now == held:
+		d.overdue = time.NewTimer(lateHeld)
+	case d.overdue == nil:
+		d.overdue = time.NewTimer(d.s.Timeout() / 6)
+	case now == held && was != held:
+		d.overdue.Reset(lateHeld)
+	}
+}
+
+// isOverdue returns what says that our own node is to be followed.
+func (d *driver) isOverdue() <-chan time.Time {
+	if d.overdue == nil {
+		return nil
+	}
+	return d.overdue.C
+}
+
+// follow watches our own node.
+func (d *driver) follow() {
+	if d.self == nil && d.m.state != leaving && d.m.state != done {
+		d.self = d.watch(d.m.node)
+	}
 }
 
 // watch watches a node of the queue.
@@ -28,6 +69,12 @@ func (d *driver) watch(node string) *watchedNode {
 func (d *driver) watchDir(node string) *watchedNode {
 	ctx, stop := context.WithCancel(background)
 	return &watchedNode{Stream: d.c.Watch(ctx, d.Dir, event.Children), stop: stop, node: node, inDir: true}
+}
+
+// watchBaton watches the baton of a node, which the owner deletes together with that.
+func (d *driver) watchBaton(node string) *watchedNode {
+	ctx, stop := context.WithCancel(background)
+	return &watchedNode{Stream: d.c.Kit().WatchBaton(ctx, d.batonPath(idOf(node))), stop: stop, node: node, baton: true}
 }
 
 // gone reports whether snap says that the node does not exist any more.

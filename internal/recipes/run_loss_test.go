@@ -174,9 +174,9 @@ var runs = []guarantee{
 			}
 			c = p.Client(T)
 		}
-		p.Wants(p.run(bg, c.Client, "/a//b", nil), coord.ErrInvalidPath)
+		p.Wants(p.run(bg, c.Client, "/a//b", p.noWork), coord.ErrInvalidPath)
 		p.Must(c.Close())
-		p.Wants(p.run(bg, c.Client, p.Dir, nil), coord.ErrClosed)
+		p.Wants(p.run(bg, c.Client, p.Dir, p.noWork), coord.ErrClosed)
 		p.free(other)
 	}},
 	{"Run ends when it is refused, before the work or after it", func(p place) {
@@ -188,7 +188,7 @@ var runs = []guarantee{
 		}
 		_, err := p.Op().Create(dir, nil, 0, zk.WorldACL(zk.PermAll&^zk.PermCreate))
 		p.Must(err)
-		p.Wants(p.run(bg, c.Client, dir+"/lock", nil), zk.ErrNoAuth)
+		p.Wants(p.run(bg, c.Client, dir+"/lock", p.noWork), zk.ErrNoAuth)
 		if p.queued { // an Unqueued's own name may stay, and does not keep it from going on
 			_, err = p.Op().SetACL(dir, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1)
 			p.Must(err)

@@ -66,6 +66,12 @@ type place struct {
 	runner
 }
 
+// noWork is what is never called, because the lock is not had.
+func (p place) noWork(context.Context, *coord.Hold) error {
+	p.Error("called without the lock")
+	return nil
+}
+
 // node returns the path of the znode of the only contender.
 func (p place) node() string {
 	p.Helper()

@@ -15,7 +15,18 @@ type key struct {
 	untilDeleted bool // of Data and Children: only until the znode is deleted
 }
 
+// baton is a kind for this package alone: the data of a znode until it is deleted, with
+// how that came about. See [Loop.WatchBaton].
+const baton = event.Children + 1
+
+// passed is the last snapshot of a baton that was written to. The version tells it from
+// the other end.
+var passed = event.Snapshot{Stat: event.Stat{Version: 1}}
+
 func (k key) String() string {
+	if k.kind == baton {
+		return "baton " + k.path
+	}
 	if k.untilDeleted {
 		return fmt.Sprint(k.kind, " of ", k.path, " until it is deleted")
 	}
@@ -23,10 +34,10 @@ func (k key) String() string {
 }
 
 // keysAt returns every key that there can be at path.
-func keysAt(path string) [5]key {
+func keysAt(path string) [6]key {
 	return [...]key{
 		{path, event.Presence, false}, {path, event.Data, false}, {path, event.Children, false},
-		{path, event.Data, true}, {path, event.Children, true},
+		{path, event.Data, true}, {path, event.Children, true}, {path, baton, true},
 	}
 }
 
@@ -86,6 +97,7 @@ type entry struct {
 	// unconfirmed: there is a new connection, and the server has not said yet that
 	// watch is armed there.
 	unconfirmed bool
+	carried     bool // watch was armed in an earlier connection
 
 	read *Read // in reading, the one under way; answers to others are void
 	// reread: the answer may be older than something that has happened since the
@@ -155,6 +167,12 @@ func (e *entry) fired(t zk.EventType, do *actions) {
 		// If a read is under way, this may be the event of the watch that it arms.
 		e.suspect = e.suspect || canFire(e.kind, t)
 	case !e.watch.firedBy(t):
+	case e.kind == baton && t == zk.EventNodeDataChanged && !e.down && !e.carried:
+		// Nobody writes to a baton but to pass it on, in the transaction that deletes it.
+		// After a reconnect the server would say so of any change.
+		e.watch = unarmed
+		e.state, e.read = gone, nil
+		e.publish(passed, nextRead, do)
 	case e.untilDeleted && t == zk.EventNodeDeleted:
 		// Whether the name is in use again does not matter, so nobody need wait for
 		// an answer. One that is under way armed nothing, and is void.
@@ -179,6 +197,7 @@ func (e *entry) resumed(newSession bool, do *actions) {
 		}
 	}
 	e.unconfirmed = e.watch != unarmed
+	e.carried = e.unconfirmed
 	// The server may have been told of a watch that is being armed, or not; and it
 	// may have announced a change already, before the answer comes.
 	e.suspect = true
@@ -233,7 +252,7 @@ func (e *entry) reply(in input, do *actions) {
 	snap := in.answer.snap
 	switch {
 	case in.answer.armed != unarmed && !e.suspect:
-		e.watch, e.unconfirmed = in.answer.armed, false
+		e.watch, e.unconfirmed, e.carried = in.answer.armed, false, false
 	case e.watch != unarmed && e.has && !same(e.kind, unsuspended(e.snap), snap):
 		// The read armed nothing because there was a watch, but that has let a
 		// change pass. A server does not do that; if one does, all is not lost.

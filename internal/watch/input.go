@@ -134,6 +134,9 @@ func (do *actions) add(a action) { *do = append(*do, a) }
 // describe tells a snapshot from others in a few words: by the newest transaction in it.
 func describe(s event.Snapshot) string {
 	text := "nothing"
+	if s.Version == passed.Version && !s.Exists {
+		text = "passed"
+	}
 	if s.Exists {
 		text = fmt.Sprintf("%#x", max(s.Mzxid, s.Pzxid))
 	}

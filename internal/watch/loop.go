@@ -81,8 +81,17 @@ func (l *Loop) WatchUntilDeleted(ctx context.Context, path, as string) *event.St
 	return l.watch(ctx, key{path, event.Data, true}, as)
 }
 
+// WatchBaton follows a znode that somebody creates, perhaps writes to once, and deletes
+// in the same transaction. It differs from WatchUntilDeleted in how it ends: if the
+// znode was written to, and this was seen in the connection in which the watch was
+// armed, the last snapshot does not exist and has Version 1; and this takes no request.
+// Otherwise the last snapshot has Version 0.
+func (l *Loop) WatchBaton(ctx context.Context, path, as string) *event.Stream[event.Snapshot] {
+	return l.watch(ctx, key{path, baton, true}, as)
+}
+
 func (l *Loop) watch(ctx context.Context, k key, as string) *event.Stream[event.Snapshot] {
-	if k.kind < event.Presence || k.kind > event.Children {
+	if k.kind < event.Presence || k.kind > baton {
 		return event.Ended[event.Snapshot](l.source.Ended(as, fmt.Errorf("event: invalid kind %d", k.kind)))
 	}
 	if ctx.Err() != nil {

@@ -109,8 +109,8 @@ func (t *tracer) input(args []string) input {
 }
 
 func kindNamed(t *testing.T, name string) event.Kind {
-	for k := event.Presence; k <= event.Children; k++ {
-		if k.String() == name {
+	for k := event.Presence; k <= baton; k++ {
+		if k.String() == name || k == baton && name == "baton" {
 			return k
 		}
 	}
