@@ -260,11 +260,12 @@ func TestHoldContextEndsWithItsParent(t *testing.T) {
 	})
 }
 
-// A thousand holds at once are all lost at the moment of the loss, before any
-// request in the session is seen to fail.
+// A hundred holds are all lost at the moment at which their session is, before a request
+// that waits in it is seen to fail.
 func TestLostComesFirst(t *testing.T) {
 	bubble(t, func(w *world) {
-		c := w.client(w.line(), coord.Options{})
+		l := w.line()
+		c := w.client(l, coord.Options{})
 		var holds []*coord.Hold
 		for i := range 100 {
 			h := take(c, fmt.Sprintf("/lock%d", i), nil)
@@ -272,11 +273,16 @@ func TestLostComesFirst(t *testing.T) {
 			holds = append(holds, h)
 		}
 		s := c.Kit().Session()
+		heal := l.Cut()
+		w.Await(c, coord.Suspended)
 		w.Fake.Expire(s.ID())
-		<-s.Done()
+		time.AfterFunc(time.Second, heal)
+		if _, err := s.Txn(bg, coord.OpCheck("/", -1)); !errors.Is(err, coord.ErrExpired) {
+			t.Errorf("request of a session that has expired: %v", err)
+		}
 		for i, h := range holds {
 			if !isClosed(h.Lost()) {
-				t.Fatalf("the session is over, and hold %d is not lost", i)
+				t.Fatalf("a request has failed with the session, and hold %d is not lost", i)
 			}
 		}
 	})

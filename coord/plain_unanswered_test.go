@@ -3,7 +3,6 @@ package coord_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -111,61 +110,40 @@ func TestPlainRequestsEndWithContext(t *testing.T) {
 	}
 }
 
-// Whichever frame is lost, alone or with the connection, a read is answered, and a
-// write is carried out once or not at all: the error tells, or says that it cannot.
-func TestPlainRequestsAndLostFrames(t *testing.T) {
+// Whatever happens at any frame, a read is answered, and a write is carried out once or
+// not at all: the error tells, or says that it cannot.
+func TestPlainRequestsFaults(t *testing.T) {
+	var all []harness.Workload
 	for _, p := range plains {
-		for n := 1; ; n++ {
-			met := false
-			for _, act := range []coordtest.Action{coordtest.HangUp, coordtest.Drop} {
-				t.Run(fmt.Sprintf("%s, frame %d, %v", p.op, n, act), func(t *testing.T) {
-					bubble(t, func(w *world) {
-						l := w.line()
-						c := w.client(l, coord.Options{SessionTimeout: 6 * time.Second})
-						_, err := c.Create(bg, "/a", []byte("1"), 0)
-						must(t, err)
-						frames := 0
-						l.OnFrame(func(f coordtest.Frame) coordtest.Action {
-							if f.Op == "ping" {
-								return coordtest.Pass
-							}
-							if frames++; frames == n {
-								met = true
-								return act
-							}
-							return coordtest.Pass
-						})
-						err = p.do(bg, c)
-						switch {
-						case !p.write && err != nil, refused(err):
-							t.Errorf("error %v", err)
-						case p.write && err != nil && !errors.Is(err, coord.ErrUnknown):
-							t.Errorf("not sent, with a connection: %v", err)
-						}
-						must(t, c.Sync(bg, "/"))
-						_, a, errA := c.Get(bg, "/a")
-						_, thereB, errB := c.Exists(bg, "/b")
-						must(t, errB)
-						done := 0
-						switch p.op {
-						case "create":
-							done = map[bool]int{true: 1}[thereB]
-						case "delete":
-							done = map[bool]int{true: 1}[errors.Is(errA, coord.ErrNoNode)]
-						default:
-							done = int(a.Version)
-						}
-						if done > 1 || p.write && err == nil && done != 1 || !p.write && done != 0 {
-							t.Errorf("carried out %d times, with the error %v", done, err)
-						}
-					})
-				})
+		all = append(all, harness.Workload{Name: p.op, Run: func(w *harness.World, connect func() *harness.Client) {
+			w.Create("/a", "1")
+			c := connect()
+			err := p.do(bg, c.Client)
+			switch {
+			case !p.write && err != nil, refused(err):
+				w.Errorf("error %v", err)
+			case p.write && err != nil && !errors.Is(err, coord.ErrUnknown):
+				w.Errorf("not sent, with a connection: %v", err)
 			}
-			if !met {
-				break
+			w.Must(c.Sync(bg, "/"))
+			_, a, errA := c.Get(bg, "/a")
+			_, thereB, errB := c.Exists(bg, "/b")
+			w.Must(errB)
+			done := 0
+			switch p.op {
+			case "create":
+				done = map[bool]int{true: 1}[thereB]
+			case "delete":
+				done = map[bool]int{true: 1}[errors.Is(errA, coord.ErrNoNode)]
+			default:
+				done = int(a.Version)
 			}
-		}
+			if done > 1 || p.write && err == nil && done != 1 || !p.write && done != 0 {
+				w.Errorf("carried out %d times, with the error %v", done, err)
+			}
+		}})
 	}
+	harness.Faults(t, all...)
 }
 
 // What was not sent before its session expired is done in the next, where nothing is

@@ -16,7 +16,7 @@ const module = "github.com/zkcoord/zkcoord"
 // floors are the packages of the library, the lowest first. A package may import
 // those of the floors below its own.
 var floors = [][]string{
-	{"internal/async", "internal/backoff", "internal/inbox", "internal/jute", "internal/zkpath"},
+	{"internal/ask", "internal/async", "internal/backoff", "internal/inbox", "internal/jute", "internal/zkpath"},
 	{"event"},
 	{"internal/watch"},
 	{"coord"},
@@ -24,7 +24,6 @@ var floors = [][]string{
 	{"internal/queue"},
 	{"internal/unqueued"},
 	{"config", "lock", "members", "rwlock"},
-	{"lock/leader", "lock/semaphore", "members/barrier"},
 }
 
 // tools are the packages that only tests and examples import, the lowest first. Each
@@ -34,8 +33,8 @@ var tools = []struct{ name, upTo string }{
 	{"coord/coordtest", "coord"},
 	{"internal/harness", "coord"},
 	{"internal/locktest", "coord"},
-	{"internal/interop", "members/barrier"},
-	{"internal/recipes", "members/barrier"},
+	{"internal/interop", "members"},
+	{"internal/recipes", "members"},
 	{"internal/layers", ""},
 	{"internal/explore", ""},
 	{"internal/readme", ""},
@@ -61,6 +60,23 @@ type pkg struct {
 func TestImportsRunDownwards(t *testing.T) {
 	for _, wrong := range upwards(list(t, module+"/...")) {
 		t.Error(wrong)
+	}
+}
+
+// Every package that has a place is there: a row that names none would forbid nothing.
+func TestEveryPlaceIsTaken(t *testing.T) {
+	var there []string
+	for _, p := range list(t, module+"/...") {
+		there = append(there, strings.TrimPrefix(p.ImportPath, module+"/"))
+	}
+	places := slices.Concat(floors...)
+	for _, x := range tools {
+		places = append(places, x.name)
+	}
+	for _, name := range places {
+		if !slices.Contains(there, name) {
+			t.Errorf("%s has a place, and is no package", name)
+		}
 	}
 }
 

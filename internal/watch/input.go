@@ -8,9 +8,7 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A kind is the kind of an input. Inputs and actions have names and can print themselves,
-// because the traces in testdata are written in those words, and a failed walk is
-// reported in them.
+// A kind is the kind of an input.
 type kind uint8
 
 const (
@@ -28,11 +26,6 @@ const (
 	rested                  // a pause is over; for the loop alone
 )
 
-var kinds = [...]string{"subscribe", "unsubscribe", "fired", "suspended", "resumed", "rearmed", "begin",
-	"answered", "failed", "refused", "closed", "rested"}
-
-func (k kind) String() string { return kinds[k] }
-
 // An input is what an entry is told.
 type input struct {
 	kind       kind
@@ -45,44 +38,12 @@ type input struct {
 	err        error
 }
 
-func (in input) String() string {
-	switch in.kind {
-	case subscribe, unsubscribe:
-		return fmt.Sprint(in.kind, " ", in.sub.key)
-	case fired:
-		return fmt.Sprint(in.kind, " ", in.event)
-	case resumed:
-		if in.newSession {
-			return "resumed in a new session"
-		}
-	case rearmed:
-		return fmt.Sprint(in.kind, " ", in.watch)
-	case answered:
-		return fmt.Sprint(in.kind, " ", in.answer)
-	case failed:
-		return fmt.Sprint(in.kind, " ", in.read)
-	case refused, closed:
-		return fmt.Sprint(in.kind, " ", in.err)
-	}
-	return in.kind.String()
-}
-
 // A message is an input with its destination.
 type message struct {
 	input
 	paths   []string // of fired and rearmed: every key there
 	rested  key      // of rested
 	session int      // of answers: in which the read began
-}
-
-func (m message) String() string {
-	switch m.kind {
-	case fired, rearmed:
-		return fmt.Sprint(m.input, " at ", m.paths)
-	case rested:
-		return fmt.Sprint(m.input, " ", m.rested)
-	}
-	return m.input.String()
 }
 
 // A verb is the kind of an action.
@@ -99,7 +60,8 @@ const (
 
 var verbs = [...]string{"enqueue", "read", "given", "up to date", "ended", "forget"}
 
-// An action is what an entry wants done.
+// An action is what an entry wants done. It can print itself, because the traces in
+// testdata are written in those words.
 type action struct {
 	verb     verb
 	sub      *subscription

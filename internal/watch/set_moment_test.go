@@ -16,7 +16,7 @@ import (
 )
 
 // A generation is written to several znodes in one transaction. Whatever a Set
-// calls settled shows one generation in all of them: while all is well, and while
+// calls consistent shows one generation in all of them: while all is well, and while
 // connections and sessions break at any frame.
 func TestSetIsOfOneMoment(t *testing.T) {
 	breaks := map[string]func(w *world, f coordtest.Frame) coordtest.Action{
@@ -31,6 +31,9 @@ func TestSetIsOfOneMoment(t *testing.T) {
 	const nodes, writes = 5, 120
 	for _, name := range slices.Sorted(maps.Keys(breaks)) {
 		for every := range 7 {
+			if name == "nothing" && every > 0 {
+				break // it would be the same again
+			}
 			t.Run(fmt.Sprintf("%s, frame %d of 7", name, every), func(t *testing.T) {
 				bubble(t, func(w *world) {
 					w.Create("/t", "0")
@@ -46,7 +49,7 @@ func TestSetIsOfOneMoment(t *testing.T) {
 					}
 					// One comes and goes with the generations, odd and even.
 					b.Add("/t/odd", event.Presence, false)
-					n, next := 0, time.Now()
+					n, broken, next := 0, 0, time.Now()
 					w.line.OnFrame(func(f coordtest.Frame) coordtest.Action {
 						n++
 						if f.Op == "connect" && f.Dir == coordtest.ToClient { // it must get somewhere
@@ -54,6 +57,7 @@ func TestSetIsOfOneMoment(t *testing.T) {
 						}
 						if f.N > 0 && n%7 == every && !time.Now().Before(next) {
 							next = time.Now().Add(time.Duration(5+n%30) * time.Millisecond)
+							broken++
 							return breaks[name](w, f)
 						}
 						return coordtest.Pass
@@ -105,15 +109,18 @@ func TestSetIsOfOneMoment(t *testing.T) {
 						}
 						for i := range nodes {
 							if v := now[fmt.Sprint("data/t/", i)]; v != last {
-								w.Fatalf("settled on %v", now)
+								w.Fatalf("consistent: %v", now)
 							}
 						}
 						if now["presence/t/odd"] != odd || now["children/t"] != list {
-							w.Fatalf("settled on %v", now)
+							w.Fatalf("consistent: %v", now)
 						}
 					}
 					<-done
 					w.line.OnFrame(nil)
+					if broken == 0 {
+						t.Error("nothing has been broken")
+					}
 				})
 			})
 		}

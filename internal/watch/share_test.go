@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -168,8 +169,8 @@ func TestAbandonedBeforeItBegan(t *testing.T) {
 		w.asked()
 		heal()
 		w.Await(w.c, coord.Connected)
-		if got := w.asked(); len(got) != 1 || got[0] != "connect" {
-			t.Errorf("requests for streams that are over: %q; want the handshake", got)
+		if got := w.asked(); !slices.Equal(got, []string{"connect"}) { // while suspended none begins
+			t.Errorf("requests %q for streams that are over", got)
 		}
 	})
 }

@@ -101,8 +101,6 @@ type Answer struct {
 	armed watch          // the one left behind
 }
 
-func (a *Answer) String() string { return fmt.Sprint(describe(a.snap), ", ", a.armed) }
-
 // Do reads through c, in one request or in several. Of several the last is what counts,
 // and it is the one that arms the watch.
 func (r *Read) Do(c Conn) (*Answer, error) {

@@ -61,6 +61,10 @@ func (t *tracer) start(args []string) {
 	t.e, t.subs, t.reads = &entry{key: k, down: slices.Contains(args, "down")}, make(map[string]*subscription), nil
 }
 
+// kinds are the kinds of inputs, as traces name them.
+var kinds = [...]string{"subscribe", "unsubscribe", "fired", "suspended", "resumed", "rearmed", "begin",
+	"answered", "failed", "refused", "closed", "rested"}
+
 // words are what the inputs of a trace are made of.
 var words = map[string]zk.EventType{
 	"created": zk.EventNodeCreated, "changed": zk.EventNodeDataChanged,

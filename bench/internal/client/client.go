@@ -139,6 +139,12 @@ func (p *process) mark(name string) {
 	_, _ = p.in.ReadString('\n') // at the end of input there is nobody to wait for
 }
 
+// rest waits until neither the client nor the server has anything to do any more.
+func (p *process) rest() {
+	p.mark("rest")
+	time.Sleep(50 * time.Millisecond) // for what the caller cannot see
+}
+
 // begin and end bracket what is measured.
 func (p *process) begin() time.Time {
 	p.mark("begin")

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -37,7 +38,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// Frames are counted however the bytes are cut, and heartbeats are not.
+// Frames are told apart however the bytes are cut.
 func TestFrames(t *testing.T) {
 	frame := func(xid int32, size int) []byte {
 		b := make([]byte, 4+size)
@@ -51,14 +52,14 @@ func TestFrames(t *testing.T) {
 	}
 	for _, size := range []int{1, 3, 7, 8, 100, len(wire)} {
 		var f frames
-		n := 0
+		var got []int32
 		for rest := wire; len(rest) > 0; {
 			k := min(size, len(rest))
-			n += f.add(rest[:k])
+			f.add(rest[:k], func(xid int32) { got = append(got, xid) })
 			rest = rest[k:]
 		}
-		if n != 4 {
-			t.Errorf("in pieces of %d: %d frames", size, n)
+		if want := []int32{0, 1, heartbeat, anEvent, heartbeat, 2}; !slices.Equal(got, want) {
+			t.Errorf("in pieces of %d: frames %d, want %d", size, got, want)
 		}
 	}
 }

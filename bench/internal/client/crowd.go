@@ -19,7 +19,7 @@ func queue(p *process) {
 	begun := time.Now()
 	c := p.crowd(s, m, path)
 	p.queued(gate, path, p.N+1)
-	p.result["queue_s"] = m.quiet().Sub(begun).Seconds()
+	p.result["queue_s"] = m.answered().Sub(begun).Seconds()
 	p.grown(base, p.measured("waiting"))
 	wait := c.drain()
 	t := p.begin()
@@ -64,7 +64,7 @@ func (p *process) crowd(s session, m *meter, path string) crowd {
 const followed = 1000
 
 // recovery: N contenders wait, and some znodes are followed, when the connection is
-// reset. It is over when the client has been quiet for a while. Then each znode is
+// reset. It is over with the last answer before all is at rest. Then each znode is
 // changed, and each change must be seen.
 func recovery(p *process) {
 	path := p.path("lock")
@@ -87,11 +87,13 @@ func recovery(p *process) {
 		})
 	})
 	eventually("all are followed", func() bool { return known.Load() >= followed })
-	m.quiet()
+	p.rest()
 	m.clear()
 	begun := p.begin()
 	m.reset()
-	repaired := m.quiet()
+	m.answered()
+	p.rest()
+	repaired := m.answered()
 	p.end(begun)
 	m.mu.Lock()
 	p.result["sent"], p.result["received"] = float64(m.sent), float64(m.received)

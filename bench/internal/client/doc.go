@@ -13,6 +13,8 @@
 //	base, sessions, waiting  memory was collected: before the sessions are opened, with
 //	                         them, and with all contenders waiting
 //	begin, end               around what is measured
+//	rest                     what was asked for is to be done before the line in return:
+//	                         until then client and server use processor time
 //
 // The numbers are at least ops, what was done between begin and end, and secs, how long
 // that took. If steady is not zero the load goes on through both marks, so that the

@@ -128,7 +128,7 @@ func settings(p *process) {
 		<-tick.C
 		check(writer.put(path(sets%p.N), []byte(strconv.FormatInt(int64(time.Since(start)), 10))))
 	}
-	time.Sleep(settle)
+	p.rest()
 	p.end(begun)
 	mu.Lock()
 	defer mu.Unlock()

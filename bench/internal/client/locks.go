@@ -115,20 +115,15 @@ func handover(p *process) {
 	closeAll(append(all, gate)...)
 }
 
-// queued waits until n stand in the queue at path, and have had time to find out what
-// they wait for.
+// queued waits until n stand in the queue at path, and have found out what they wait for.
 func (p *process) queued(s session, path string, n int) {
 	eventually(fmt.Sprintf("%d in the queue", n), func() bool {
 		have, err := s.contenders(path)
 		check(err)
 		return have >= n
 	})
-	time.Sleep(settle)
+	p.rest()
 }
-
-// settle is how long nothing must have been said for a client to be done with what
-// it was asked.
-const settle = 300 * time.Millisecond
 
 // shared: N clients take the lock for reading, again and again, and one takes it for
 // writing, and pauses in between.

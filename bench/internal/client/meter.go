@@ -15,6 +15,7 @@ type meter struct {
 	conn     net.Conn // the newest
 	sent     int      // frames
 	received int      // bytes
+	pending  int      // requests on the newest connection that are not answered
 	last     time.Time
 }
 
@@ -26,7 +27,7 @@ func (m *meter) dial(ctx context.Context, network, addr string) (net.Conn, error
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.conn = conn
+	m.conn, m.pending = conn, 0
 	return &meteredConn{Conn: conn, m: m}, nil
 }
 
@@ -45,15 +46,15 @@ func (m *meter) reset() {
 	_ = m.conn.Close()
 }
 
-// quiet waits until something has been received since the last clear, and then nothing
-// for a while, and returns when the last was.
-func (m *meter) quiet() time.Time {
+// answered waits until something has been received since the last clear and no answer is
+// outstanding, and returns when the last came.
+func (m *meter) answered() time.Time {
 	var last time.Time
-	eventually("quiet", func() bool {
+	eventually("all is answered", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		last = m.last
-		return !last.IsZero() && time.Since(last) > settle
+		return !last.IsZero() && m.pending <= 0
 	})
 	return last
 }
@@ -70,37 +71,48 @@ func (c *meteredConn) NetConn() net.Conn { return c.Conn }
 
 func (c *meteredConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
-	sent := c.out.add(b[:n])
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
-	c.m.sent += sent
+	c.out.add(b[:n], func(xid int32) {
+		if xid != heartbeat {
+			c.m.sent++
+			c.m.pending++
+		}
+	})
 	return n, err
 }
 
 func (c *meteredConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	received := c.in.add(b[:n])
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
 	c.m.received += n
-	if received > 0 {
-		c.m.last = time.Now()
-	}
+	c.in.add(b[:n], func(xid int32) {
+		if xid != heartbeat {
+			c.m.last = time.Now()
+		}
+		if xid != heartbeat && xid != anEvent {
+			c.m.pending--
+		}
+	})
 	return n, err
 }
 
 // frames tells the frames of one direction apart: each has its length in front, and
-// then the number of the request, which for heartbeats is -2.
+// then the number of the request.
 type frames struct {
 	head []byte // of the frame at hand, as far as it has come
 	left int    // of the frame at hand, behind its head
 }
 
-const heartbeat = -2
+// The numbers of what is no request, or no answer to one.
+const (
+	anEvent   = -1
+	heartbeat = -2
+)
 
-// add takes the next bytes, and returns the number of frames begun in them that are no
-// heartbeats.
-func (f *frames) add(b []byte) (n int) {
+// add takes the next bytes, and calls begun for each frame that begins in them.
+func (f *frames) add(b []byte, begun func(xid int32)) {
 	for len(b) > 0 {
 		if f.left > 0 {
 			k := min(f.left, len(b))
@@ -112,12 +124,9 @@ func (f *frames) add(b []byte) (n int) {
 		f.head = append(f.head, b[:k]...)
 		b = b[k:]
 		if len(f.head) == 8 {
-			if int32(binary.BigEndian.Uint32(f.head[4:])) != heartbeat {
-				n++
-			}
+			begun(int32(binary.BigEndian.Uint32(f.head[4:])))
 			f.left = int(binary.BigEndian.Uint32(f.head)) - 4
 			f.head = f.head[:0]
 		}
 	}
-	return n
 }

@@ -181,7 +181,7 @@ public class CuratorClient {
             if (st.getNumChildren() > n) break;
             if (System.nanoTime() > deadline) throw new IOException("the queue does not fill: " + st);
         }
-        sleep(.3);
+        mark("rest");
         measured("waiting");
         released.set(System.nanoTime());
         gateLock.release();

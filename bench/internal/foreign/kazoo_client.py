@@ -146,7 +146,7 @@ def handover():
         if time.monotonic() > deadline:
             raise SystemExit("the queue does not fill")
         time.sleep(0.005)
-    time.sleep(0.3)
+    mark("rest")
     measured("waiting")
     released[0] = now()
     gate_lock.release()

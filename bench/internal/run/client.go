@@ -90,7 +90,10 @@ func attend(lines *bufio.Reader, replies *os.File, s *server.Server, pid int, ou
 			}
 			return o, nil
 		}
-		if name == "end" {
+		switch name {
+		case "rest":
+			atRest(pid, s.Pid)
+		case "end":
 			look(1)
 		}
 		marks[name] = s.Read(pid)
@@ -99,6 +102,19 @@ func attend(lines *bufio.Reader, replies *os.File, s *server.Server, pid int, ou
 		}
 		if _, err := replies.WriteString("\n"); err != nil {
 			return o, err
+		}
+	}
+}
+
+// atRest waits until the processes have hardly anything to do, for a while but not
+// forever.
+func atRest(pids ...int) {
+	const window, share = 300 * time.Millisecond, .3 // of one CPU
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		before, begun := server.CPU(pids...), time.Now()
+		time.Sleep(window)
+		if used := server.CPU(pids...) - before; used < share*float64(time.Since(begun).Microseconds()) {
+			return
 		}
 	}
 }
