@@ -153,7 +153,12 @@ var ways = []way{
 		r.Must(err)
 		r.first(func(f coordtest.Frame) bool { return f.Dir == coordtest.ToClient && f.Op == "getData" },
 			func() coordtest.Action { return coordtest.Drop })
-		return r.begin()
+		h := r.begin()
+		if r.queued { // and so follows its znode only when it has held for a while
+			r.Wait("grant", h.Acquired())
+			time.Sleep(time.Second) // of the bubble
+		}
+		return h
 	}},
 	{"what is free, in a directory to which it may not write", func(r recipe) bool { return r.queued }, 300, func(r *round) held {
 		r.used()
