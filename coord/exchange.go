@@ -13,7 +13,11 @@ import (
 // once makes a request that must not be made twice. The error is Refused, or is
 // ErrUnknown, or otherwise means that the request was not sent and never will be.
 func (s *Session) once(ctx context.Context, p purpose, frame []byte) answer {
-	a := s.ask(ctx, p, frame)
+	return s.orUnknown(ctx, s.ask(ctx, p, frame))
+}
+
+// orUnknown returns a with what its error means for a write that is not repeated.
+func (s *Session) orUnknown(ctx context.Context, a answer) answer {
 	if a.err == nil || refused(a.err) || !a.sent {
 		return a
 	}
@@ -84,23 +88,36 @@ func (s *Session) Retry(ctx context.Context, f func() error) error {
 // An answer is returned even if ctx or s has ended meanwhile.
 func (s *Session) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	results := make([]OpResult, len(ops))
+	frame, err := s.c.txnFrame(ops, results)
+	if err != nil {
+		return results, err
+	}
+	a := s.once(ctx, txnPurpose(s.c, ops), frame)
+	return results, a.transaction(s.c, ops, results)
+}
+
+func txnPurpose(c *Client, ops []Op) purpose {
+	if len(ops) == 0 {
+		return purpose{"txn", ""}
+	}
+	return purpose{"txn", ops[0].below(c)}
+}
+
+// txnFrame returns the frame of a transaction, or what is wrong with it, which is then also
+// in the result of the op that is to blame.
+func (c *Client) txnFrame(ops []Op, results []OpResult) ([]byte, error) {
 	requests := make([]any, len(ops))
 	for i, op := range ops {
 		var err error
-		if requests[i], err = op.request(s.c); err != nil {
+		if requests[i], err = op.request(c); err != nil {
 			results[i].Err = err
-			return results, err
+			return nil, err
 		}
 	}
 	if err := checkMulti(requests...); err != nil {
-		return results, err
+		return nil, err
 	}
-	var first string
-	if len(ops) > 0 {
-		first = ops[0].below(s.c)
-	}
-	a := s.once(ctx, purpose{"txn", first}, multiFrame(requests...))
-	return results, a.transaction(s.c, ops, results)
+	return multiFrame(requests...), nil
 }
 
 // transaction fills in the results of ops from the answer a, and returns the error of the

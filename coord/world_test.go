@@ -50,7 +50,9 @@ func (w *world) line() *coordtest.Link {
 // client returns a client whose one line to the server is l.
 func (w *world) client(l *coordtest.Link, o coord.Options) *coord.Client {
 	w.Helper()
-	o.Dial = l.Dial
+	if o.Dial == nil {
+		o.Dial = l.Dial
+	}
 	return harness.Dial(w, []string{"server"}, &o)
 }
 
