@@ -30,7 +30,7 @@ func TestDialRefusesNonsenseAtOnce(t *testing.T) {
 		{"empty host", bg, []string{""}, coord.Options{}, "host"},
 		{"port without host", bg, []string{":2181"}, coord.Options{}, "host"},
 		{"list in one string", bg, []string{"a:1,b:2"}, coord.Options{}, `"a:1,b:2"`},
-		{"chroot in the address", bg, []string{"a:2181/app"}, coord.Options{}, `"2181/app"`},
+		{"chroot in the address", bg, []string{"a:2181/app"}, coord.Options{}, `"a:2181/app"`},
 		{"blank in host", bg, []string{"a b"}, coord.Options{}, "host"},
 		{"port not a number", bg, []string{"a:zk"}, coord.Options{}, `"zk"`},
 		{"port too large", bg, []string{"a:65536"}, coord.Options{}, `"65536"`},

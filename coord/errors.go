@@ -67,7 +67,7 @@ type Error struct {
 	//   - of this package: dial, get, exists, children, sync, create, set, delete, txn, watch;
 	//   - of the locks: acquire, tryacquire, acquireread, tryacquireread, acquirewrite,
 	//     tryacquirewrite, downgrade, contenders, holder, watch;
-	//   - of members: join, keep, update, leave, members, find, follow, await, awaitn, watch;
+	//   - of members: join, keep, setdata, leave, members, find, follow, await, awaitn, watch;
 	//   - of config: read, watch, modify, store, delete, publish.
 	//
 	// Of a [Hold] it is "release" if that was released, and "lost" if it was lost. Other
@@ -116,7 +116,7 @@ func (r *refusal) Unwrap() error { return r.err }
 var answers = []error{
 	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrInvalidACL,
 	zk.ErrNoChildrenForEphemerals, zk.ErrBadArguments, zk.ErrAPIError, zk.ErrReconfigDisabled,
-	zk.ErrInvalidPath, zk.ErrInvalidFlags, zk.ErrShortBuffer, zk.ErrAuthFailed, ErrInvalidPath,
+	zk.ErrInvalidPath, zk.ErrInvalidFlags, zk.ErrAuthFailed, ErrInvalidPath,
 }
 
 // The texts of answers for which go-zookeeper has no error value. The other codes that it

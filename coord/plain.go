@@ -149,6 +149,7 @@ func (c *Client) Delete(ctx context.Context, path string, version int32) error {
 func (c *Client) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 	return write(ctx, c, "txn", func(s *Session) (results []OpResult, at string, err error) {
 		err = c.withRoot(ctx, s, func() (bool, error) {
+			at = "" // of the try before
 			results, err = s.Txn(ctx, ops...)
 			bad := slices.IndexFunc(results, func(r OpResult) bool { return r.Err != nil })
 			if bad < 0 {

@@ -172,3 +172,26 @@ func TestPlainRequestsInTheNextSession(t *testing.T) {
 		})
 	}
 }
+
+// The error of a transaction whose answer is lost names no path, though an op of it was
+// refused when it was first tried, because the chroot was missing.
+func TestLostTransactionNamesNoPath(t *testing.T) {
+	bubble(t, func(w *world) {
+		l := w.line()
+		c := w.client(l, coord.Options{Chroot: "/root"})
+		answers := 0
+		l.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Op == "multi" && f.Dir == coordtest.ToClient {
+				if answers++; answers == 2 {
+					return coordtest.HangUp
+				}
+			}
+			return coordtest.Pass
+		})
+		_, err := c.Txn(bg, coord.OpCreate("/x", nil, 0), coord.OpCreate("/y", nil, 0))
+		var e *coord.Error
+		if !errors.As(err, &e) || e.Op != "txn" || e.Path != "" || !errors.Is(err, coord.ErrUnknown) || answers != 2 {
+			t.Errorf("after %d answers: %v", answers, err)
+		}
+	})
+}

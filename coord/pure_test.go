@@ -33,7 +33,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for _, err := range []error{nil, zk.ErrConnectionClosed, zk.ErrNoServer, zk.ErrClosing, zk.ErrSessionExpired, zk.ErrSessionMoved, ErrExpired, ErrClosed, errors.New("broken pipe"), errSilent,
-		errors.New("unknown error: -5"), errors.New("unknown error: -127"), errors.New("unknown error: -66"), errors.New("unknown error: 6")} {
+		errors.New("unknown error: -5"), errors.New("unknown error: -127"), errors.New("unknown error: -66"), zk.ErrShortBuffer, errors.New("unknown error: 6")} {
 		if refused(err) {
 			t.Errorf("%v is taken for an answer", err)
 		}

@@ -2,7 +2,9 @@ package coord_test
 
 import (
 	"context"
+	"errors"
 	"net"
+	"sync/atomic"
 	"testing"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -62,6 +64,35 @@ func TestTransactRefused(t *testing.T) {
 		})
 		if !refused(err) || tries != 1 {
 			t.Errorf("after %d tries: %v, which is no refusal", tries, err)
+		}
+	})
+}
+
+// A transaction of which the answer comes, but is cut short, may have been carried out.
+func TestTransactAnswerCutShort(t *testing.T) {
+	bubble(t, func(w *world) {
+		l := w.line()
+		var cut atomic.Bool
+		c, err := coord.Dial(bg, []string{"server"}, &coord.Options{Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := l.Dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &harness.Tap{Conn: conn, Reply: func(body []byte) []byte {
+				if jute.NewDecoder(body).ReplyHeader().Xid >= 0 && cut.CompareAndSwap(true, false) {
+					return body[:len(body)-12] // the end of a multi has 9 bytes
+				}
+				return body
+			}}, nil
+		}})
+		must(t, err)
+		w.Cleanup(func() { c.Close() })
+		cut.Store(true)
+		if _, err := c.Txn(bg, coord.OpCreate("/a", nil, 0)); !errors.Is(err, coord.ErrUnknown) || refused(err) {
+			t.Errorf("error %v, want that the outcome is unknown", err)
+		}
+		if _, there, err := c.Exists(bg, "/a"); !there || cut.Load() {
+			t.Errorf("there: %v, %v; cut: %v", there, err, !cut.Load())
 		}
 	})
 }

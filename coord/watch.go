@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -45,17 +44,10 @@ type source struct{ c *Client }
 // Read implements [watch.Source].
 func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 	session := s.c.present()
-	err := session.catchUp(s.c.ctx)
-	var answer *watch.Answer
-	if err == nil {
-		answer, err = session.carryOut(r)
+	if err := session.catchUp(s.c.ctx); err != nil {
+		return nil, err
 	}
-	if err != nil && !refused(err) && !errors.Is(err, ErrExpired) {
-		// The loop will ask again at once, which within microseconds would not help. After
-		// an expiry it waits for the next session by itself.
-		_ = session.pause(s.c.ctx, 5*time.Millisecond)
-	}
-	return answer, err
+	return session.carryOut(r)
 }
 
 // carryOut makes r in s.

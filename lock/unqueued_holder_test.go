@@ -3,11 +3,13 @@ package lock_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/lock"
 )
@@ -107,6 +109,31 @@ var claimViews = []scenario{
 			w.Errorf("holder %+v, %v", who, err)
 		}
 		w.Must(w.Op().Delete(w.Dir, -1))
+		w.Must(b.Close())
+	}},
+	{"a holder that is revoked has its label in the end, though the connection breaks while that is asked for", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		h := lock.NewUnqueued(a.Client, w.Dir, lock.Label("ada")).Acquire(bg)
+		w.Grant(h)
+		_, err := w.Op().Set(w.Dir, []byte("__REVOKE__"), -1)
+		w.Must(err)
+		var met atomic.Bool
+		b.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.Op == "getChildren2" && met.CompareAndSwap(false, true) {
+				return coordtest.HangUp
+			}
+			return coordtest.Pass
+		})
+		news := lock.NewUnqueued(b.Client, w.Dir).Watch(bg)
+		w.Eventually("the label", func() bool {
+			q, _ := news.Latest()
+			return !q.Suspended && len(q.Contenders) == 1 && q.Contenders[0].Revoked && q.Contenders[0].Label == "ada"
+		})
+		if !met.Load() {
+			w.Error("nobody has asked for the label")
+		}
+		b.Link.OnFrame(nil)
+		w.Must(h.Release(bg))
 		w.Must(b.Close())
 	}},
 }

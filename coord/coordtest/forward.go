@@ -56,7 +56,7 @@ func (w *wire) forward(d Direction) {
 	defer l.mu.Unlock()
 	defer w.hangUp()
 	for {
-		for !w.dead && (w.blocked(i) || len(w.held[i]) == 0 && !w.ended[i]) {
+		for !w.dead && w.waits(i) {
 			l.change.Wait()
 		}
 		if w.dead || len(w.held[i]) == 0 {
@@ -96,12 +96,19 @@ func (w *wire) forward(d Direction) {
 // blocked reports whether nothing may go in direction i now.
 func (w *wire) blocked(i int) bool { return w.last || w.link.stalls[i] > 0 }
 
-// judge asks the hook about a frame. It gives up the link's mutex meanwhile.
+// waits reports whether there is nothing to be done in direction i now: nothing may go, or
+// there is nothing, or the hook is not free to be asked about it.
+func (w *wire) waits(i int) bool {
+	if len(w.held[i]) == 0 {
+		return w.blocked(i) || !w.ended[i]
+	}
+	return w.blocked(i) || w.link.hooking
+}
+
+// judge asks the hook, which must not be running, about a frame. It gives up the link's
+// mutex meanwhile.
 func (w *wire) judge(d Direction, frame []byte) Action {
 	l := w.link
-	for l.hooking {
-		l.change.Wait()
-	}
 	f := w.script.describe(d, frame)
 	if f.Op != "ping" {
 		l.n[index(d)]++

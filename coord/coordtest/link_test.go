@@ -284,3 +284,31 @@ func TestHook(t *testing.T) {
 		equal(t, "answered", r.answered(6), false)
 	})
 }
+
+// A hook is not asked about a frame that was lost while the hook was busy with another.
+func TestHookIsNotAskedAboutWhatIsLost(t *testing.T) {
+	bubble(t, func(t *testing.T, s *coordtest.Server, w *world) {
+		first, second := w.session(), w.session()
+		var asked []int
+		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			asked = append(asked, f.N)
+			time.Sleep(time.Second)
+			w.link.Reset()
+			return coordtest.Pass
+		})
+		first.send(int32(5), jute.OpExists, "/root", false)
+		second.send(int32(5), jute.OpExists, "/root", false)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		equal(t, "frames that the hook was asked about", len(asked), 1)
+		var next int
+		w.link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if next == 0 {
+				next = f.N
+			}
+			return coordtest.Pass
+		})
+		w.session()
+		equal(t, "number of the next", next, asked[0]+1)
+	})
+}

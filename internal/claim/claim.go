@@ -45,7 +45,8 @@ type Claim struct {
 	// the way, what it returns is called, and reports whether to try again.
 	Retry func() (again func() bool)
 
-	// Status, if not nil, is called with each status that is news.
+	// Status, if not nil, is called with how the claim stands whenever that may have
+	// changed, and so perhaps with the same Status again.
 	Status func(Status)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -198,6 +199,50 @@ func TestStatOfWhatMayNotBeRead(t *testing.T) {
 					t.Error("nobody has asked")
 				}
 			})
+		})
+	}
+}
+
+// The Stat of what may not be read is the one that was asked for last, also if an
+// earlier answer is taken late, and tells of a znode that was deleted and created again
+// in the meantime.
+func TestStatIsThatOfTheLastQuestion(t *testing.T) {
+	for range 10 { // which of two cases that are ready is taken first is random
+		bubble(t, func(w *world) {
+			const second = time.Second // how long the follower is busy with each state
+			closed := &zk.CreateRequest{Path: "/t/x", Acl: zk.WorldACL(zk.PermAll &^ zk.PermRead)}
+			w.Create("/t", "")
+			w.Create("/t/y", "")
+			w.Create("/t/z", "")
+			_, err := w.other.Multi(closed)
+			w.Must(err)
+			s := subtree.Watch(w.Context(), w.c, "/t", subtree.Recipe[int64]{
+				Op:   "watch",
+				Stat: true,
+				Fold: func(nodes []*subtree.Node) (czxid int64, news bool) {
+					time.Sleep(second)
+					for _, n := range nodes {
+						if n.Name == "x" {
+							czxid = n.Czxid
+						}
+					}
+					return czxid, true
+				},
+				Suspend: func(last int64) int64 { return last },
+			})
+			time.Sleep(10 * second)
+			w.Delete("/t/z") // the listing has x read again
+			time.Sleep(second / 2)
+			w.Set("/t/y", "1") // so that the follower is busy when the answer for x comes
+			time.Sleep(second)
+			_, err = w.other.Multi(&zk.DeleteRequest{Path: "/t/x", Version: -1}, closed)
+			w.Must(err)
+			time.Sleep(10 * second)
+			_, stat, err := w.other.Exists("/t/x")
+			w.Must(err)
+			if got, _ := s.Latest(); got != stat.Czxid {
+				t.Errorf("the Stat is that of %#x, and the znode is %#x", got, stat.Czxid)
+			}
 		})
 	}
 }

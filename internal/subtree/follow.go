@@ -28,6 +28,7 @@ type follower[T any] struct {
 	unread    int              // nodes of which nothing is known yet
 	down      int              // what is followed and suspended, by node and kind
 	listed    bool             // the root has been
+	asked     int              // questions for a Stat so far
 	lists     int              // how often the root has been listed since something was published
 	began     bool             // something has been published
 	news      bool             // something has changed since
@@ -42,7 +43,7 @@ type node struct {
 	known     bool     // its data have been read, or cannot be
 	watched   bool     // its data are in the set
 	changing  bool     // see Recipe.Changing
-	asking    bool     // for its Stat, because its data may not be read
+	asking    int      // the number of the question for its Stat, because its data may not be read; zero: none
 	suspended map[event.Kind]bool
 	missing   map[event.Kind]bool // what has shown that it is gone, and will show no more
 	failed    time.Duration       // how long to wait after it could not be read
@@ -122,7 +123,7 @@ func (f *follower[T]) take(n watch.Change) {
 			at.known = true
 			f.unread--
 		}
-		at.Err, at.asking = n.Err, false
+		at.Err, at.asking = n.Err, 0
 		switch {
 		case n.Err != nil:
 			at.Snapshot = n.Snapshot
@@ -235,7 +236,7 @@ func (f *follower[T]) release(name string) {
 	f.down -= len(at.suspended)
 	clear(at.suspended)
 	clear(at.missing)
-	at.watched, at.asking = false, false
+	at.watched, at.asking = false, 0
 	delete(f.gone, name)
 	f.set.Drop(f.path(name), event.Data)
 	f.set.Drop(f.path(name), event.Children)

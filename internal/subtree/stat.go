@@ -9,7 +9,8 @@ import (
 
 // An answer is the answer to askStat.
 type answer struct {
-	of *node // nil: there is no answer
+	of     *node // nil: there is no answer
+	number int   // of the question
 	watch.Change
 }
 
@@ -22,7 +23,9 @@ func (f *follower[T]) askStat(ctx context.Context, n watch.Change) {
 	if at == nil {
 		return // no longer listed
 	}
-	at.asking = true
+	f.asked++
+	at.asking = f.asked
+	number := f.asked
 	f.kit.Go(func(context.Context) {
 		var node coord.Node
 		err := f.kit.Retry(ctx, func(s *coord.Session) (err error) {
@@ -36,16 +39,16 @@ func (f *follower[T]) askStat(ctx context.Context, n watch.Change) {
 			n.Err = nil // gone
 		}
 		select {
-		case f.stats <- answer{at, n}:
+		case f.stats <- answer{at, number, n}:
 		case <-ctx.Done():
 		}
 	})
 }
 
-// takeStat takes an answer, unless the node is no longer listed, or has been read
-// since.
+// takeStat takes an answer, unless the node is no longer listed, or has been read or
+// asked about since.
 func (f *follower[T]) takeStat(a answer) {
-	if a.of != nil && a.of.asking && f.nodes[a.of.Name] == a.of {
+	if a.of != nil && a.of.asking == a.number && f.nodes[a.of.Name] == a.of {
 		f.take(a.Change)
 	}
 }

@@ -59,16 +59,20 @@ func (l Lock) watch(ctx context.Context, p event.Publisher[coord.Contention]) er
 		last, published = q, true
 	}
 	nodes := l.C.Watch(ctx, l.Path, event.Data)
-	var asked <-chan label // for next's holder, which has been revoked
+	var asked <-chan label    // for next's holder, which has been revoked
+	var known coord.Contender // the holder whose label was last known
 	for {
 		select {
 		case snap := <-nodes.Updates():
 			next, asked = coord.Contention{Suspended: snap.Suspended}, nil
 			if snap.Exists {
 				who := l.contender(snap.Data, coord.Stat(snap.Stat))
-				if was := last.Contenders; who.Revoked && len(was) > 0 && was[0].Token == who.Token {
-					who.Label = was[0].Label
-				} else if who.Revoked && !snap.Suspended {
+				switch {
+				case !who.Revoked:
+					known = who
+				case known.Token == who.Token:
+					who.Label = known.Label
+				case !snap.Suspended:
 					asked = l.askLabel(ctx, who.Token)
 				}
 				next.Contenders = []coord.Contender{who}
@@ -81,6 +85,7 @@ func (l Lock) watch(ctx context.Context, p event.Publisher[coord.Contention]) er
 				return a.err
 			}
 			next.Contenders[0].Label, asked = a.text, nil
+			known = next.Contenders[0]
 			publish(next)
 		case <-nodes.Done():
 			return nodes.Err()

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/backoff"
 	"github.com/zkcoord/zkcoord/internal/inbox"
 )
 
@@ -35,17 +37,20 @@ type Loop struct {
 
 	// Owned by the goroutine of run.
 	followed map[key]*followed
-	due      []key   // to be read, in order; some may not need it any more
-	reading  int     // reads under way in this session; at most maxReads
-	session  int     // counts sessions, to tell the answers of one from those of the next
-	down     bool    // there is no connection
-	do       actions // room for those of one step
+	due      list.List // of *followed, to be read in order; some may not need it any more
+	reading  int       // reads under way in this session; at most maxReads
+	session  int       // counts sessions, to tell the answers of one from those of the next
+	down     bool      // there is no connection
+	do       actions   // room for those of one step
 }
 
 // A followed is an entry with what the loop keeps beside it.
 type followed struct {
 	entry
-	notBefore time.Time // no read begins before; see pausePerChild
+	notBefore time.Time       // no read begins before; see pausePerChild
+	place     *list.Element   // in due; nil if it is not there
+	failing   bool            // the last read was not answered
+	backoff   backoff.Backoff // between reads that are not answered
 }
 
 // NewLoop starts a loop that reads from source.
@@ -171,6 +176,7 @@ func (l *Loop) handle(m message) {
 		l.all(m.input)
 	case resumed:
 		l.down = false
+		l.forgive()
 		if m.newSession {
 			// Reads of the last one are void, and are no reason to wait.
 			l.session++
@@ -178,17 +184,50 @@ func (l *Loop) handle(m message) {
 		}
 		l.all(m.input)
 	case rested:
-		l.due = append(l.due, m.rested)
+		if f := l.followed[m.rested]; f != nil && f.state == queued {
+			l.enqueue(f)
+		}
 	default:
 		// A read of an earlier session is not counted any more. Its entry ignores it.
 		if m.session == l.session {
 			l.reading--
 		}
-		if f := l.followed[m.read.key]; f != nil && m.answer != nil {
-			n := time.Duration(len(m.answer.snap.Children))
-			f.notBefore = time.Now().Add(min(n*pausePerChild, time.Second))
+		if f := l.followed[m.read.key]; f != nil {
+			f.rest(m.input)
+			l.step(f, m.input)
 		}
-		l.at(m.read.key, m.input)
+	}
+}
+
+// rest says when the next read may begin, after the one of which in says what has
+// become.
+func (f *followed) rest(in input) {
+	switch {
+	case in.kind == answered:
+		n := time.Duration(len(in.answer.snap.Children))
+		f.notBefore = time.Now().Add(min(n*pausePerChild, time.Second))
+	case in.kind == failed && in.read == f.read:
+		f.failing = true
+		f.notBefore = time.Now().Add(f.backoff.Next())
+		return
+	case in.kind == failed: // of an earlier session
+		return
+	}
+	f.failing = false
+	f.backoff.Reset()
+}
+
+// forgive ends the pauses after reads that were not answered: the next server may answer.
+func (l *Loop) forgive() {
+	for _, f := range l.followed {
+		if !f.failing {
+			continue
+		}
+		f.failing, f.notBefore = false, time.Time{}
+		f.backoff.Reset()
+		if f.state == queued {
+			l.enqueue(f)
+		}
 	}
 }
 
@@ -198,7 +237,10 @@ func (l *Loop) handle(m message) {
 func (l *Loop) subscribe(in input) {
 	sub := in.sub
 	if l.followed[sub.key] == nil {
-		l.followed[sub.key] = &followed{entry: entry{key: sub.key, down: l.down}}
+		l.followed[sub.key] = &followed{
+			entry:   entry{key: sub.key, down: l.down},
+			backoff: backoff.Backoff{Min: 5 * time.Millisecond, Max: time.Second},
+		}
 	}
 	if sub.ctx != nil {
 		sub.stop = context.AfterFunc(sub.ctx, func() {
@@ -228,14 +270,32 @@ func (l *Loop) all(in input) {
 // begin begins reads that are due, as many as may be under way, if there is a connection:
 // without one it is not known in which session they would be made.
 func (l *Loop) begin() {
-	for !l.down && l.reading < maxReads && len(l.due) > 0 {
-		k := l.due[0]
-		l.due[0] = key{} // the array stays for as long as there are others in it
-		l.due = l.due[1:]
-		l.at(k, input{kind: begin})
+	for !l.down && l.reading < maxReads && l.due.Len() > 0 {
+		f := l.due.Front().Value.(*followed)
+		l.leaveDue(f)
+		l.step(f, input{kind: begin})
 	}
-	if len(l.due) == 0 {
-		l.due = nil // nor does the array stay
+}
+
+// enqueue puts f into due, at once or after its pause.
+func (l *Loop) enqueue(f *followed) {
+	wait := time.Until(f.notBefore)
+	switch {
+	case f.place != nil:
+	case wait > 0:
+		// Nobody stops the timer. If the entry has been forgotten, or read, by the time
+		// it fires, there is nothing to do.
+		time.AfterFunc(wait, func() { l.post(message{input: input{kind: rested}, rested: f.key}) })
+	default:
+		f.place = l.due.PushBack(f)
+	}
+}
+
+// leaveDue takes f out of due.
+func (l *Loop) leaveDue(f *followed) {
+	if f.place != nil {
+		l.due.Remove(f.place)
+		f.place = nil
 	}
 }
 
@@ -255,13 +315,7 @@ func (l *Loop) step(f *followed, in input) {
 func (l *Loop) act(f *followed, a action) {
 	switch a.verb {
 	case enqueue:
-		if wait := time.Until(f.notBefore); wait > 0 {
-			// Nobody stops the timer. If the entry has been forgotten, or read, by the time
-			// it fires, begin finds nothing to do.
-			time.AfterFunc(wait, func() { l.post(message{input: input{kind: rested}, rested: f.key}) })
-		} else {
-			l.due = append(l.due, f.key)
-		}
+		l.enqueue(f)
 	case read:
 		l.reading++
 		answer := message{input: input{kind: answered, read: a.read}, session: l.session}
@@ -277,6 +331,7 @@ func (l *Loop) act(f *followed, a action) {
 		}
 		a.sub.out.Close(l.source.Ended(a.sub.as, a.err))
 	case forget:
+		l.leaveDue(f)
 		delete(l.followed, f.key)
 		if len(l.followed) == 0 {
 			l.followed = make(map[key]*followed) // a map keeps the room for the most it ever had

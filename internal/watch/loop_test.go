@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -155,6 +156,8 @@ func TestLoopRaces(t *testing.T) {
 		},
 		"a read is lost": func(p *puppet, l *watch.Loop) {
 			p.expect("GetW /a")(0)
+			p.quiet() // for a moment
+			time.Sleep(10 * time.Millisecond)
 			p.expect("GetW /a")(9)
 		},
 	} {

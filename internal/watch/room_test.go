@@ -3,8 +3,12 @@ package watch_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
 )
 
 // Once nobody looks, and no watch is left, nothing is kept for the many that were
@@ -28,4 +32,32 @@ func TestNobodyLooksAndNoRoomIsKept(t *testing.T) {
 			t.Errorf("heap grew from %d to %d bytes", before, after)
 		}
 	})
+}
+
+// While there is no connection, nothing is kept of what was followed in the meantime and
+// is not followed any more, whether that was one znode or many.
+func TestNothingIsKeptDuringASuspension(t *testing.T) {
+	for name, path := range map[string]func(i int) string{
+		"one znode":   func(int) string { return "/a" },
+		"many znodes": func(i int) string { return fmt.Sprintf("/%s%d", strings.Repeat("a", 300), i) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				w.line.Cut()
+				w.Await(w.c, coord.Suspended)
+				before := w.Heap()
+				for i := range 50_000 {
+					ctx, cancel := context.WithCancel(bg)
+					w.c.Watch(ctx, path(i), event.Data)
+					cancel()
+					if i%10 == 0 {
+						synctest.Wait()
+					}
+				}
+				if after := w.Heap(); after > before+400_000 {
+					t.Errorf("heap grew from %d to %d bytes", before, after)
+				}
+			})
+		})
+	}
 }
