@@ -4,8 +4,8 @@
 // A contender is an ephemeral sequential znode. It waits for those before it that it
 // cannot hold together with, and watches the nearest of them. A machine decides what
 // a contender does. It is a pure function of its inputs: an exhaustive walk takes it
-// through all orders of events, and finds the faults of forty mutants. A driver feeds
-// the machine, makes its requests, and moves the [coord.Hold].
+// through all orders of events, and finds the faults of nearly fifty mutants. A driver
+// feeds the machine, makes its requests, and moves the [coord.Hold].
 //
 // # What it guarantees
 //
