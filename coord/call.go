@@ -124,6 +124,8 @@ func (s *Session) withdraw(q *call, err error) answer {
 	case answered: // in the meantime
 		return q.answer
 	case written:
+		q.report.ended(err)
+		q.report = nil // the answer is not reported
 		return answer{err: err, sent: true}
 	case asked:
 		s.gate.cancel(q)

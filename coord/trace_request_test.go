@@ -151,6 +151,45 @@ func TestTraceOfLostRequests(t *testing.T) {
 	})
 }
 
+// A request that was sent and is given up is reported when it is given up, with the
+// reason that its caller gets, and not again when its answer comes after all.
+func TestTraceOfRequestsGivenUp(t *testing.T) {
+	for _, p := range plains {
+		t.Run(p.op, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				trace, said := requested()
+				l := w.line()
+				c := w.client(l, coord.Options{Trace: trace})
+				_, err := c.Create(bg, "/a", nil, coord.Persistent)
+				must(w, err)
+				before := len(said())
+				heal := l.Stall(coordtest.ToClient)
+				ctx, cancel := context.WithTimeout(bg, time.Second)
+				defer cancel()
+				began := time.Now()
+				if err := p.do(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
+					w.Errorf("error %v", err)
+				}
+				check := func() {
+					w.Helper()
+					all := said()[before:]
+					if len(all) != 1 {
+						w.Fatalf("reported %+v", all)
+					}
+					i := all[0]
+					if i.Op != p.op || i.Session == 0 || !i.Sent.Equal(began) || i.End.Sub(began) != time.Second || !errors.Is(i.Err, context.DeadlineExceeded) {
+						w.Errorf("reported %+v", i)
+					}
+				}
+				check()
+				heal()
+				time.Sleep(time.Minute)
+				check()
+			})
+		})
+	}
+}
+
 // Without a Trace a request costs what it costs without this package's ability to
 // report; with one, some allocations more.
 func BenchmarkRequest(b *testing.B) {

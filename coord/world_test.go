@@ -23,9 +23,9 @@ var bg = context.Background()
 // soon is how late a wait may end after its context has.
 const soon = 100 * time.Millisecond
 
-// real is the same where time is real and the machine may be busy: still less than
+// soonOnReal is the same where time is real and the machine may be busy: still less than
 // what is waited for if a context does not end the wait.
-const real = 3 * time.Second
+const soonOnReal = 3 * time.Second
 
 // never is how long something that must not happen is waited for, and something
 // that must.

@@ -20,8 +20,8 @@ type handle interface {
 	Err() error
 }
 
-// soon is a ctx for what may wait for a link that is down.
-func soon() context.Context {
+// briefly returns a ctx for what may wait for a link that is down.
+func briefly() context.Context {
 	ctx, cancel := context.WithTimeout(bg, 10*term)
 	context.AfterFunc(ctx, cancel)
 	return ctx
@@ -62,7 +62,7 @@ var plots = []struct {
 	{"joins and releases", func(w *place, c exposed) []handle {
 		h := members.New(c.Client, dir).Join(bg, members.Member{ID: "self", Data: []byte("1")})
 		_ = h.Wait()
-		w.Must(h.Release(soon()))
+		w.Must(h.Release(briefly()))
 		return []handle{h}
 	}},
 	{"joins and cancels at once", func(w *place, c exposed) []handle {
@@ -71,7 +71,7 @@ var plots = []struct {
 		time.Sleep(time.Microsecond) // of the bubble: the first request is under way
 		cancel()
 		_ = h.Wait()
-		w.Must(h.Release(soon()))
+		w.Must(h.Release(briefly()))
 		return []handle{h}
 	}},
 	{"joins, an operator deletes the guard, and it releases", func(w *place, c exposed) []handle {
@@ -80,7 +80,7 @@ var plots = []struct {
 			_ = w.Op().Delete(harness.Guard(h).Path, -1)
 			w.refuses(h)
 		}
-		w.Must(h.Release(soon()))
+		w.Must(h.Release(briefly()))
 		return []handle{h}
 	}},
 	{"joins when an operator has handed the ID on, and is deleted itself", func(w *place, c exposed) []handle {
@@ -102,7 +102,7 @@ var plots = []struct {
 		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
 		for i := range 3 {
-			w.Must(m.SetData(soon(), fmt.Append(nil, "updated ", i)))
+			w.Must(m.SetData(briefly(), fmt.Append(nil, "updated ", i)))
 			if got := w.truth(); got != fmt.Sprint("self=updated ", i, " still=") {
 				// It may have gone since with its session, and is then on its way back.
 				time.Sleep(4 * term)
@@ -111,7 +111,7 @@ var plots = []struct {
 				}
 			}
 		}
-		w.Must(m.Leave(soon()))
+		w.Must(m.Leave(briefly()))
 		return []handle{m}
 	}},
 	{"keeps, and an operator deletes the znode", func(w *place, c exposed) []handle {
@@ -122,7 +122,7 @@ var plots = []struct {
 		if got := w.truth(); got != "self=1 still=" {
 			w.Errorf("not back: %s", got)
 		}
-		w.Must(m.Leave(soon()))
+		w.Must(m.Leave(briefly()))
 		return []handle{m}
 	}},
 	{"keeps through an expiry", func(w *place, c exposed) []handle {
@@ -133,7 +133,7 @@ var plots = []struct {
 		if got := w.truth(); got != "self=1 still=" {
 			w.Errorf("not back: %s", got)
 		}
-		w.Must(m.Leave(soon()))
+		w.Must(m.Leave(briefly()))
 		return []handle{m}
 	}},
 	{"takes over from its former session", func(w *place, c exposed) []handle {
@@ -143,7 +143,7 @@ var plots = []struct {
 		heal := c.client.Link.Stall(coordtest.Both)
 		w.Wait("end of the first", first.Done())
 		heal()
-		second := g.Join(soon(), members.Member{ID: "self", Data: []byte("2")})
+		second := g.Join(briefly(), members.Member{ID: "self", Data: []byte("2")})
 		if err := second.Wait(); err != nil && !errors.Is(err, coord.ErrExpired) {
 			w.Errorf("not taken over: %v", err)
 		}
@@ -153,7 +153,7 @@ var plots = []struct {
 		if second.Err() == nil && got != "self=2 still=" {
 			w.Errorf("vanished: %s", got)
 		}
-		w.Must(second.Release(soon()))
+		w.Must(second.Release(briefly()))
 		return []handle{first, second}
 	}},
 	{"watches while others come, change, and go", func(w *place, c exposed) []handle {
@@ -187,7 +187,7 @@ var plots = []struct {
 			w.Errorf("Leave: %v", err)
 		}
 		heal()
-		w.Must(m.Leave(soon()))
+		w.Must(m.Leave(briefly()))
 		return []handle{m}
 	}},
 }

@@ -25,7 +25,7 @@ func TestLeaveWhileCutOff(t *testing.T) {
 					w.expired(c, old)
 				}
 				began := time.Now()
-				w.Must(m.Leave(soon()))
+				w.Must(m.Leave(briefly()))
 				took := time.Since(began)
 				select {
 				case <-over:

@@ -176,7 +176,7 @@ func TestAtRandom(t *testing.T) {
 					w.sees(rec, w.truth())
 				}
 				for key, x := range held {
-					if err := x.leave(soon()); err != nil {
+					if err := x.leave(briefly()); err != nil {
 						w.Errorf("%s: %v", key, err)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,10 +25,10 @@ var bg = context.Background()
 func TestUnmetFaultsFail(t *testing.T) {
 	const key = "ZKCOORD_TEST_UNMET"
 	if os.Getenv(key) != "" {
-		runs := 0
+		var runs atomic.Int32
 		Faults(t, Workload{Name: "fewer frames", Faults: []Fault{Lost}, Run: func(w *World, connect func() *Client) {
 			c := connect()
-			if runs++; runs <= rehearsals {
+			if runs.Add(1) <= rehearsals {
 				_, _, err := c.Exists(bg, "/a")
 				w.Must(err)
 			}

@@ -22,18 +22,18 @@ type follower[T any] struct {
 	set   *watch.Set
 	stats chan answer // of nodes whose data may not be read
 
-	nodes  map[string]*node // by name; that of the root is ""
-	sorted []*node          // without the root; nil if it must be made anew
-	gone   map[string]*node // those that were listed, and then were not there
-	unread int              // nodes of which nothing is known yet
-	down   int              // what is followed and suspended, by node and kind
-	listed bool             // the root has been
-	asked  int              // questions for a Stat so far
-	lists  int              // how often the root has been listed since something was published
-	began  bool             // something has been published
-	news   bool             // something has changed since
-	last   T
-	marked bool // last says that the connection is down
+	nodes     map[string]*node // by name; that of the root is ""
+	sorted    []*node          // without the root; nil if it must be made anew
+	gone      map[string]*node // those that were listed, and then were not there
+	unread    int              // nodes of which nothing is known yet
+	down      int              // what is followed and suspended, by node and kind
+	listed    bool             // the root has been
+	asked     int              // questions for a Stat so far
+	lists     int              // how often the root has been listed since something was published
+	began     bool             // something has been published
+	news      bool             // something has changed since
+	last      T
+	suspended bool // last says that the connection is down
 }
 
 // A node is what is known of a Node.

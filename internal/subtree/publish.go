@@ -7,28 +7,28 @@ import (
 )
 
 // publish publishes what is known, if that may be shown and is news.
-func (f *follower[T]) publish(settled bool) {
+func (f *follower[T]) publish(consistent bool) {
 	if f.down > 0 {
 		f.lists = 0
-		if f.began && !f.marked {
-			f.marked = true
+		if f.began && !f.suspended {
+			f.suspended = true
 			f.last = f.Suspend(f.last)
 			f.out.Publish(f.last)
 		}
 		return
 	}
-	if settled && f.unread == 0 && f.revive() {
+	if consistent && f.unread == 0 && f.revive() {
 		return
 	}
 	// If something was added just now, there is more to come.
-	if !f.listed || f.unread > 0 || len(f.gone) > 0 || f.Whole && !(settled && f.set.Consistent()) {
+	if !f.listed || f.unread > 0 || len(f.gone) > 0 || f.Whole && !(consistent && f.set.Consistent()) {
 		return
 	}
 	f.put()
 }
 
 // revive follows anew what is listed and yet gone, and reports whether there is
-// such a thing. A node that is gone says nothing more, so if all else is settled
+// such a thing. A node that is gone says nothing more, so if all else is consistent
 // it is the listing that is right: the node has come back.
 func (f *follower[T]) revive() bool {
 	back := slices.Sorted(maps.Keys(f.gone))
@@ -41,7 +41,7 @@ func (f *follower[T]) revive() bool {
 }
 
 func (f *follower[T]) put() {
-	if !f.news && !f.marked {
+	if !f.news && !f.suspended {
 		return
 	}
 	if f.sorted == nil {
@@ -54,9 +54,9 @@ func (f *follower[T]) put() {
 		}
 	}
 	now, news := f.Fold(nodes)
-	if news || f.marked || !f.began {
+	if news || f.suspended || !f.began {
 		f.last = now
 		f.out.Publish(now)
 	}
-	f.began, f.news, f.marked, f.lists = true, false, false, 0
+	f.began, f.news, f.suspended, f.lists = true, false, false, 0
 }

@@ -44,15 +44,6 @@ type Loop struct {
 	do       actions   // room for those of one step
 }
 
-// A followed is an entry with what the loop keeps beside it.
-type followed struct {
-	entry
-	notBefore time.Time       // no read begins before; see pausePerChild
-	place     *list.Element   // in due; nil if it is not there
-	failing   bool            // the last read was not answered
-	backoff   backoff.Backoff // between reads that are not answered
-}
-
 // NewLoop starts a loop that reads from source.
 func NewLoop(source Source) *Loop {
 	l := &Loop{
@@ -199,38 +190,6 @@ func (l *Loop) handle(m message) {
 	}
 }
 
-// rest says when the next read may begin, after the one of which in says what has
-// become.
-func (f *followed) rest(in input) {
-	switch {
-	case in.kind == answered:
-		n := time.Duration(len(in.answer.snap.Children))
-		f.notBefore = time.Now().Add(min(n*pausePerChild, time.Second))
-	case in.kind == failed && in.read == f.read:
-		f.failing = true
-		f.notBefore = time.Now().Add(f.backoff.Next())
-		return
-	case in.kind == failed: // of an earlier session
-		return
-	}
-	f.failing = false
-	f.backoff.Reset()
-}
-
-// forgive ends the pauses after reads that were not answered: the next server may answer.
-func (l *Loop) forgive() {
-	for _, f := range l.followed {
-		if !f.failing {
-			continue
-		}
-		f.failing, f.notBefore = false, time.Time{}
-		f.backoff.Reset()
-		if f.state == queued {
-			l.enqueue(f)
-		}
-	}
-}
-
 // subscribe makes an entry if there is none, and gives in to it. The context of a stream
 // counts from here on, and not from Watch: so the message that says that it has ended
 // comes after the one that said that the stream has come.
@@ -264,38 +223,6 @@ func (l *Loop) at(k key, in input) {
 func (l *Loop) all(in input) {
 	for _, f := range l.followed {
 		l.step(f, in)
-	}
-}
-
-// begin begins reads that are due, as many as may be under way, if there is a connection:
-// without one it is not known in which session they would be made.
-func (l *Loop) begin() {
-	for !l.down && l.reading < maxReads && l.due.Len() > 0 {
-		f := l.due.Front().Value.(*followed)
-		l.leaveDue(f)
-		l.step(f, input{kind: begin})
-	}
-}
-
-// enqueue puts f into due, at once or after its pause.
-func (l *Loop) enqueue(f *followed) {
-	wait := time.Until(f.notBefore)
-	switch {
-	case f.place != nil:
-	case wait > 0:
-		// Nobody stops the timer. If the entry has been forgotten, or read, by the time
-		// it fires, there is nothing to do.
-		time.AfterFunc(wait, func() { l.post(message{input: input{kind: rested}, rested: f.key}) })
-	default:
-		f.place = l.due.PushBack(f)
-	}
-}
-
-// leaveDue takes f out of due.
-func (l *Loop) leaveDue(f *followed) {
-	if f.place != nil {
-		l.due.Remove(f.place)
-		f.place = nil
 	}
 }
 
