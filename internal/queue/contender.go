@@ -282,7 +282,7 @@ func (d *driver) do(a action) {
 		}
 		return
 	case create:
-		request = d.create
+		request = func() input { return d.create(a.baton) }
 	case list:
 		request = func() input { return d.list(a.sync) }
 	case remove:

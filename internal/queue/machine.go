@@ -82,8 +82,10 @@ type action struct {
 	verb verb
 	node string
 	sync bool // bring the server up to date first
-	// baton: watch the node's baton in its place; or pass ours on. That is a second
-	// node of a contender, written to when it is deleted by one that held.
+	// baton: watch the node's baton in its place; or pass ours on; or create our node
+	// without one, and remove the one there may be of a node that is gone, for the one
+	// behind that may wait for it. A baton is a second node of a contender, written to
+	// when it is deleted by one that held.
 	baton bool
 }
 
@@ -218,11 +220,13 @@ func (m *machine) decide(p place) action {
 	switch {
 	case !p.found && m.node != "":
 		return m.lose()
+	case !p.found && m.cause != nil && hasBaton(m.id):
+		return m.lose() // the node may have been made, and deleted by somebody else
 	case !p.found && m.cause != nil:
 		return m.finish(nil)
 	case !p.found:
 		m.state = creating // the lost create was never done, and never will be
-		return action{verb: create}
+		return action{verb: create, baton: hasBaton(m.id)}
 	}
 	m.node = p.me.name
 	switch {

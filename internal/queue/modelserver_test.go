@@ -50,7 +50,8 @@ func (w *world) serve(i int8, c *client) input {
 	switch c.req.verb {
 	case create:
 		z := w.add(i, prefix(c.m.id, c.m.mode))
-		w.batons[i] = hasBaton(c.m.id)
+		w.dropBaton(i, false)
+		w.batons[i] = hasBaton(c.m.id) && !c.req.baton
 		return input{kind: created, node: z.name, token: z.token, onlyChild: w.n == 1}
 	case list:
 		c.lags = c.lags && !c.req.sync

@@ -20,12 +20,18 @@ func (d *driver) path(node string) string { return zkpath.Join(d.Dir, node) }
 // directory is written to, which makes the answer tell how many children there are and
 // the id of the transaction: so a lock that is free costs one request. It also means
 // that the directory's data belong to the queue.
-func (d *driver) create() input {
+// With again, there may be a baton from before, which is removed, and no other made.
+func (d *driver) create(again bool) input {
+	if again {
+		if in := d.removeBaton(); in.kind == refused {
+			return in
+		}
+	}
 	ops := []coord.Op{
 		coord.OpCreate(d.path(prefix(d.m.id, d.m.mode)), []byte(d.Label), coord.Ephemeral|coord.Sequential),
 		coord.OpSet(d.Dir, []byte{}, -1),
 	}
-	if hasBaton(d.m.id) {
+	if hasBaton(d.m.id) && !again {
 		ops = append(ops, coord.OpCreate(d.batonPath(d.m.id), nil, coord.Ephemeral))
 	}
 	var res []coord.OpResult
