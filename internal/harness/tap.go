@@ -23,21 +23,35 @@ type Tap struct {
 	rest            []byte // of a frame of which not all has been read
 }
 
-// Write implements [net.Conn]. A long frame may come in pieces.
+// Write implements [net.Conn]. A long frame may come in pieces, and several short ones
+// at once.
 func (t *Tap) Write(b []byte) (int, error) {
 	if t.Request == nil && (t.Connect == nil || t.asked) {
 		return t.Conn.Write(b)
 	}
 	t.begun = append(t.begun, b...)
-	body, err := jute.ReadFrame(bytes.NewReader(t.begun), math.MaxInt32)
-	if err != nil {
-		return len(b), nil
+	for {
+		rest := bytes.NewReader(t.begun)
+		body, err := jute.ReadFrame(rest, math.MaxInt32)
+		if err != nil {
+			return len(b), nil
+		}
+		t.begun = t.begun[len(t.begun)-rest.Len():]
+		if body = t.written(body); body == nil {
+			continue
+		}
+		if _, err := t.Conn.Write(jute.Frame(body)); err != nil {
+			return 0, err
+		}
 	}
-	t.begun = nil
+}
+
+// written returns the body of a frame as the server is to see it, nil for none.
+func (t *Tap) written(body []byte) []byte {
 	switch {
-	case t.asked:
-		body = t.Request(body)
-	case t.Connect != nil:
+	case t.asked && t.Request != nil:
+		return t.Request(body)
+	case !t.asked && t.Connect != nil:
 		r := jute.NewDecoder(body).ConnectRequest()
 		t.Connect(&r)
 		e := jute.NewFrame()
@@ -45,12 +59,7 @@ func (t *Tap) Write(b []byte) (int, error) {
 		body = e.Body()
 	}
 	t.asked = true
-	if body != nil {
-		_, err = t.Conn.Write(jute.Frame(body))
-	} else {
-		err = nil
-	}
-	return len(b), err
+	return body
 }
 
 // Read implements [net.Conn].
