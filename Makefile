@@ -11,7 +11,7 @@ FUZZTIME ?= 10s
 # Each costs a minute of processor time at first, for the standard library, and a
 # second or two from then on.
 PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
-# What is run without the race detector as well. Of faults at frames a fourth is run
+# What is run without the race detector as well. Of faults at frames an eighth is run
 # with it; the walks have one goroutine.
 EXHAUSTIVE := ^Test(Walk|[A-Za-z]*Faults)$$
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.7.0

@@ -25,7 +25,7 @@ type record struct {
 // all end on the last value, and what they need does not grow. (R55.)
 func TestLoad(t *testing.T) {
 	const watchers, rate = 50, 200
-	long := 10 * time.Second
+	long := 4 * time.Second
 	if harness.Stress {
 		long = time.Minute
 	}

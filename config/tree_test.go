@@ -211,7 +211,7 @@ func TestTreeComesAndGoes(t *testing.T) {
 		}
 	}
 	create("/app", "")
-	for i := range 5000 {
+	for i := range 2000 {
 		path := fmt.Sprint("/app/n", i%3)
 		create(path, "1")
 		create(path+"/below", "2")

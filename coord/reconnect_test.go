@@ -94,7 +94,7 @@ func TestNoEventIsLostInReconnects(t *testing.T) {
 		l := w.line()
 		c, writer := w.client(l, coord.Options{}), w.client(w.line(), coord.Options{})
 		f := newField(t, writer, c, "/field", 1000)
-		for i := range 20 {
+		for i := range 8 {
 			heal := l.Cut()
 			if i%2 == 0 {
 				f.set("early" + strconv.Itoa(i))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -88,9 +89,9 @@ func (h *history) check(who string) func(members.View) {
 // clients, sessions, connections and operators do; and when all has come to rest
 // every view is the truth. (R24, R27, R30, R31, R52, R57.)
 func TestAtRandom(t *testing.T) {
-	seeds := 60
-	if testing.Short() {
-		seeds = 15
+	seeds := 20
+	if harness.Stress {
+		seeds = 200
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

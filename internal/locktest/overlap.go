@@ -83,11 +83,11 @@ func deaf(w *World, a *Client) func() {
 // is told before the next gets the lock, whether the cut heals before the
 // ensemble ends the session or after. (R2, R16, R21, R85.)
 func NoOverlap(t *testing.T, s Subject) {
-	runs := 2
+	runs, timeouts := 2, []time.Duration{4 * time.Second}
 	if harness.Stress {
-		runs = 20
+		runs, timeouts = 20, []time.Duration{4 * time.Second, 6 * time.Second}
 	}
-	for _, T := range []time.Duration{4 * time.Second, 6 * time.Second} {
+	for _, T := range timeouts {
 		for _, late := range []bool{false, true} {
 			run := func(name string, f func(t *testing.T, y *margins)) {
 				name = fmt.Sprintf("T=%v, %s, healed %s expiry", T, name, map[bool]string{false: "before", true: "after"}[late])
