@@ -3,6 +3,8 @@ package locktest
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -60,6 +62,9 @@ var broken = []scenario{
 		w.Wants(w.Outcome(hb), coord.ErrDeleted)
 		w.IsOpen("acquired", hb.Acquired())
 	}},
+	{"a waiter whose node goes together with its predecessor as its first answer is lost is not granted (R20, R1)", deletedAtAnswer(1)},
+	{"a waiter whose node goes together with its predecessor as its second answer is lost is not granted (R20, R1)", deletedAtAnswer(2)},
+	{"a waiter whose node goes together with its predecessor as its third answer is lost is not granted (R20, R1)", deletedAtAnswer(3)},
 	{"a waiter that gives up while cut off is gone when it is back, before it queues again (R8, R43)", func(w *World) {
 		a, b := w.Client(T), w.Client(T)
 		ha := w.Held(a)
@@ -194,3 +199,37 @@ var broken = []scenario{
 		w.Must(hb.Release(bg))
 	}},
 }
+
+// deletedAtAnswer returns a scenario in which the connection of a waiter is lost with the
+// n-th answer to what it reads once it has a node: the queue, the one before it, and its
+// own node. While it is cut off, both nodes go.
+func deletedAtAnswer(n int) func(w *World) {
+	return func(w *World) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.Held(a)
+		lost := make(chan struct{})
+		reads := 0
+		b.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToClient && strings.HasPrefix(f.Path, w.Dir) && slices.Contains(reading, f.Op) {
+				if reads++; reads == n {
+					close(lost)
+					return coordtest.HangUp
+				}
+			}
+			if reads >= n && f.Dir == coordtest.ToServer {
+				return coordtest.HangUp // until it is up again
+			}
+			return coordtest.Pass
+		})
+		hb := w.Behind(b, 2)
+		w.Wait("the answer", lost)
+		w.Must(w.Op().Delete(w.Dir+"/"+w.Children()[1], -1))
+		w.Must(ha.Release(bg))
+		b.Link.OnFrame(nil)
+		w.Wants(w.Outcome(hb), coord.ErrDeleted)
+		w.IsOpen("acquired", hb.Acquired())
+	}
+}
+
+// reading are the operations that read.
+var reading = []string{"exists", "getData", "getChildren", "getChildren2"}

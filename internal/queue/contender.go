@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
-	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/async"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
@@ -97,7 +96,10 @@ type driver struct {
 
 	reply <-chan input // of the one request in flight; an earlier one's answer is void
 	self  *watchedNode // our own node, once it is followed
+	heard bool         // self has told of our node
 	ahead *watchedNode // the node that watch named
+
+	changed <-chan struct{} // closed once the connection has been lost since our node was asked for
 
 	seen    bool        // we know how many were before us when we came
 	overdue *time.Timer // fires when our own node is to be followed; nil before it has a name
@@ -119,6 +121,7 @@ func (d *driver) run(ctx context.Context) error {
 			d.overdue.Stop()
 		}
 	}()
+	_, d.changed = d.c.State()
 	d.do(action{verb: create})
 	canceled, released := ctx.Done(), d.k.Released()
 	for d.m.state != done {
@@ -140,7 +143,7 @@ func (d *driver) run(ctx context.Context) error {
 				in = input{kind: passed}
 			case d.ahead.gone(snap):
 				in = input{kind: blockerGone}
-			case snap.Suspended && d.self == nil:
+			case snap.Suspended && !d.heard:
 				in = input{kind: doubt} // or else the watch on our own node tells
 			default:
 				continue // something was written to it
@@ -189,29 +192,13 @@ func (d *driver) run(ctx context.Context) error {
 			d.hear(snap)
 		default:
 		}
+		if d.missedLoss(in) {
+			d.step(input{kind: doubt})
+		}
 		d.step(in)
 		d.answerDowngrades(in)
 	}
 	return d.m.cause
-}
-
-// hear tells the machine how our own node is.
-func (d *driver) hear(snap event.Snapshot) {
-	switch {
-	case !snap.Exists, coord.SessionID(snap.EphemeralOwner) != d.s.ID():
-		d.step(input{kind: gone})
-		return
-	case snap.Suspended:
-		d.step(input{kind: doubt})
-		return
-	}
-	d.step(input{kind: confirmed, token: snap.Czxid})
-	switch revoked := string(snap.Data) == Revocation; {
-	case revoked && !d.granted:
-		d.step(input{kind: quit, err: coord.ErrRevoked}) // nobody has to stop first
-	case revoked:
-		d.step(input{kind: revokeAsked})
-	}
 }
 
 // step moves the machine on, does what it says, and tells the owner.
@@ -224,7 +211,7 @@ func (d *driver) step(in input) {
 	now := d.m.state
 	if was == downgrading && now != was && d.self != nil {
 		d.self.end()
-		d.self = nil // it may have had news of the former node, which were ignored
+		d.self, d.heard = nil, false // it may have had news of the former node, which were ignored
 		d.follow()
 	}
 	d.followLate(was)

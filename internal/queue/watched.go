@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 )
 
@@ -54,6 +55,41 @@ func (d *driver) isOverdue() <-chan time.Time {
 func (d *driver) follow() {
 	if d.self == nil && d.m.state != leaving && d.m.state != done {
 		d.self = d.watch(d.m.node)
+	}
+}
+
+// missedLoss reports whether in may grant the lock although the connection has been lost
+// since our node was made and no watch has told of that: a stream that has not had its
+// first value yet says nothing when the connection is lost.
+func (d *driver) missedLoss(in input) bool {
+	if d.heard || in.kind != blockerGone && in.kind != passed {
+		return false
+	}
+	select {
+	case <-d.changed:
+		return true
+	default:
+		return false
+	}
+}
+
+// hear tells the machine how our own node is.
+func (d *driver) hear(snap event.Snapshot) {
+	d.heard = true
+	switch {
+	case !snap.Exists, coord.SessionID(snap.EphemeralOwner) != d.s.ID():
+		d.step(input{kind: gone})
+		return
+	case snap.Suspended:
+		d.step(input{kind: doubt})
+		return
+	}
+	d.step(input{kind: confirmed, token: snap.Czxid})
+	switch revoked := string(snap.Data) == Revocation; {
+	case revoked && !d.granted:
+		d.step(input{kind: quit, err: coord.ErrRevoked}) // nobody has to stop first
+	case revoked:
+		d.step(input{kind: revokeAsked})
 	}
 }
 
