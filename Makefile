@@ -14,6 +14,8 @@ PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
 # What is run without the race detector as well. Of faults at frames an eighth is run
 # with it; the walks have one goroutine.
 EXHAUSTIVE := ^Test(Walk|[A-Za-z]*Faults)$$
+# The packages that take longest go first, so that none of them is left alone at the end.
+PACKAGES := ./lock ./rwlock ./members ./config ./coord ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 # Where tests look for Debian's zookeeper.jar; ZOOKEEPER_HOME, an unpacked
@@ -46,8 +48,8 @@ check: ## formatting, vet here and for PORTS, staticcheck, go.mod
 test: ## all tests, with the race detector; installs what it needs from Debian if it may
 	@# The exit status is that of go test; the last line is for those who read no more.
 	@missing=$$(.ci/zookeeper) || exit; \
-	echo go test -race $(TESTFLAGS) ./...; \
-	go test -race $(TESTFLAGS) -skip '^TestWalk$$' ./...; status=$$?; \
+	echo go test -race $(TESTFLAGS) $(PACKAGES); \
+	go test -race $(TESTFLAGS) -skip '^TestWalk$$' $(PACKAGES); status=$$?; \
 	echo go test $(TESTFLAGS) -run '$(EXHAUSTIVE)'; \
 	go test $(TESTFLAGS) -run '$(EXHAUSTIVE)' $$(grep -rlE --include='*_test.go' 'func Test(Walk|[A-Za-z]*Faults)\(' . | xargs -n1 dirname | sort -u) || status=1; \
 	test -z "$$missing" || echo "TESTS WERE SKIPPED: $$missing"; \
