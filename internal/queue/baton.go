@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -62,16 +61,7 @@ func (d *driver) removeBoth(node string, pass bool) error {
 }
 
 // removeBaton removes our baton, which is not passed on.
-func (d *driver) removeBaton() input {
-	err := d.s.Delete(background, d.batonPath(d.m.id), -1)
-	if err == nil || errors.Is(err, coord.ErrNoNode) {
-		return input{kind: removed}
-	}
-	if d.s.Refused(err) {
-		d.k.NotRemoved(err)
-	}
-	return input{kind: refused, err: err}
-}
+func (d *driver) removeBaton() input { return d.delete(d.batonPath(d.m.id)) }
 
 // crowds are the directories of one client in which a contender has last come behind two
 // others or more, so that a baton was worth its while; and whether batons are refused

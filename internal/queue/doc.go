@@ -20,7 +20,7 @@
 //     created it or, if the connection was lost since, by a watch that is armed; and not
 //     before the session was renewed.
 //   - A znode that somebody else deletes, or writes a revocation to, is missed by its owner
-//     for 50 ms of holding, or a sixth of the session timeout of waiting, at the most.
+//     for at most 50 ms of holding, or a sixth of the session timeout of waiting.
 //     Before that it is not watched, for most are gone by then.
 //
 // Where many wait, a hand-over costs no request: see baton.go.

@@ -118,7 +118,12 @@ func (d *driver) remove(node string, pass bool) input {
 			return input{kind: refused, err: err}
 		}
 	}
-	err := d.s.Delete(background, d.path(node), -1)
+	return d.delete(d.path(node))
+}
+
+// delete deletes one znode of ours. That it is not there is as good.
+func (d *driver) delete(path string) input {
+	err := d.s.Delete(background, path, -1)
 	if err == nil || errors.Is(err, coord.ErrNoNode) {
 		return input{kind: removed}
 	}
