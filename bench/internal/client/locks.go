@@ -18,6 +18,25 @@ const (
 
 type phase struct{ atomic.Int32 }
 
+// cycles acquires and releases l, again and again with a pause in between, until it is
+// to stop. It records how long the acquisition took, and that with the release.
+func (now *phase) cycles(l locker, pause time.Duration, record func(acquired, all time.Duration)) {
+	for {
+		began := now.Load()
+		if began == stopping {
+			return
+		}
+		t := time.Now()
+		check(l.lock())
+		acquired := time.Since(t)
+		check(l.unlock())
+		if all := time.Since(t); began == measuring && now.Load() == measuring {
+			record(acquired, all)
+		}
+		time.Sleep(pause)
+	}
+}
+
 // steady brackets the load that is under way, and ends it.
 func (p *process) steady(now *phase) {
 	time.Sleep(p.Warm)
@@ -44,20 +63,10 @@ func cycle(p *process) {
 		}
 		l := mutex(p.path(fmt.Sprintf("lock%d", i)))
 		cycling.Go(func() {
-			for {
-				began := now.Load()
-				if began == stopping {
-					return
-				}
-				t := time.Now()
-				check(l.lock())
-				got := time.Since(t)
-				check(l.unlock())
-				if began == measuring && now.Load() == measuring {
-					acquired[i] = append(acquired[i], got)
-					took[i] = append(took[i], time.Since(t))
-				}
-			}
+			now.cycles(l, 0, func(got, all time.Duration) {
+				acquired[i] = append(acquired[i], got)
+				took[i] = append(took[i], all)
+			})
 		})
 	}
 	p.steady(&now)
@@ -139,20 +148,7 @@ func shared(p *process) {
 			l, pause = s.(sharer).writer(path), p.Pause
 		}
 		running.Go(func() {
-			for {
-				began := now.Load()
-				if began == stopping {
-					return
-				}
-				t := time.Now()
-				check(l.lock())
-				got := time.Since(t)
-				check(l.unlock())
-				if began == measuring && now.Load() == measuring {
-					took[i] = append(took[i], got)
-				}
-				time.Sleep(pause)
-			}
+			now.cycles(l, pause, func(got, _ time.Duration) { took[i] = append(took[i], got) })
 		})
 	}
 	p.steady(&now)
@@ -174,11 +170,7 @@ func lease(p *process) {
 			check(all[i].mutex(p.path(fmt.Sprintf("lock%d-%d", i, k))).lock())
 		}
 	})
-	time.Sleep(p.Warm)
-	begun := p.begin()
-	time.Sleep(p.Measure)
-	p.end(begun)
-	p.result["steady"] = 1
+	p.steady(new(phase))
 	p.result["ops"] = float64(p.N) * p.result["secs"]
 	closeAll(all...)
 }
