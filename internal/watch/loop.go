@@ -168,6 +168,7 @@ func (l *Loop) handle(m message) {
 		l.at(m.sub.key, m.input)
 	case fired, rearmed:
 		if m.kind == fired {
+			l.weigh(m.paths[0])
 			l.tellDirectory(m.event, m.paths[0])
 		}
 		for _, path := range m.paths {

@@ -1,8 +1,6 @@
 package watch
 
 import (
-	"os"
-	"strconv"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -15,27 +13,27 @@ import (
 // quickly. Only tests change it.
 var ManyChildren = 128
 
-func init() {
-	if v, e := strconv.Atoi(os.Getenv("ZKMANY")); e == nil {
-		ManyChildren = v
-	}
+// roots are the paths below which all is followed, and of which the server is asked to
+// tell all that happens there once that pays: when a large directory has changed.
+type roots map[string]*tree
+
+// A tree is what the loop knows of a root.
+type tree struct {
+	users   int
+	planted bool // it has been asked for, in this session
+	barren  bool // it does not pay
+	// useful and useless are how many events have come for what somebody follows, and for
+	// what nobody does.
+	useful, useless int
 }
 
-// roots are the paths below which all is followed, and of which the server is asked to
-// tell all that happens there once that pays: when a large directory has changed. One
-// that is planted has been asked for.
-type roots map[string]*struct {
-	users   int
-	planted bool
-}
+// maxUseless is how many events may come in vain, beside ten for each that has not.
+const maxUseless = 1000
 
 // add notes that somebody follows what is below path.
 func (r roots) add(path string) {
 	if r[path] == nil {
-		r[path] = new(struct {
-			users   int
-			planted bool
-		})
+		r[path] = new(tree)
 	}
 	r[path].users++
 }
@@ -87,7 +85,7 @@ func (l *Loop) prepare(f *followed) bool {
 		return true
 	}
 	p, ok := l.source.(Planter)
-	if at.planted = ok && p.Plant(path); at.planted {
+	if at.planted = ok && !at.barren && p.Plant(path); at.planted {
 		l.lose(path)
 	}
 	return false
@@ -100,7 +98,13 @@ func (l *Loop) uproot(path string) {
 		return
 	}
 	delete(l.roots, path)
+	l.clear(path, at)
+}
+
+// clear ends what prepare has asked for.
+func (l *Loop) clear(path string, at *tree) {
 	if at.planted {
+		at.planted = false
 		l.source.(Planter).Uproot(path)
 		l.lose(path)
 	}
@@ -110,6 +114,30 @@ func (l *Loop) uproot(path string) {
 func (l *Loop) lose(path string) {
 	for _, k := range keysAt(path) {
 		l.at(k, input{kind: lost})
+	}
+}
+
+// weigh counts an event at path. If nobody follows most of what is told, deep below or
+// passed over, it costs more than it saves.
+func (l *Loop) weigh(path string) {
+	root := l.roots.above(path)
+	if root == "" || !l.roots[root].planted {
+		return
+	}
+	at, dir := l.roots[root], ""
+	if path != "/" {
+		dir, _ = split(path)
+	}
+	all := keysAt(path)
+	for _, k := range append(all[:], key{dir, event.Children, false}, key{dir, event.Children, true}) {
+		if l.followed[k] != nil {
+			at.useful++
+			return
+		}
+	}
+	if at.useless++; at.useless > maxUseless+10*at.useful {
+		at.barren = true
+		l.clear(root, at)
 	}
 }
 
