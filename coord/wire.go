@@ -61,6 +61,8 @@ type tappedConn struct {
 	// writing holds a token while something is written. A mutex would not do, because
 	// flushed waits for it with a limit.
 	writing chan struct{}
+	// direct is nil if nothing can be written without another goroutine.
+	direct *direct
 
 	// The rest is guarded by s.c.mu.
 
@@ -104,6 +106,7 @@ func (s *Session) adopt(conn net.Conn, server string, began, by time.Time) (*tap
 		began:   began,
 		in:      bufio.NewReaderSize(conn, 4<<10),
 		writing: make(chan struct{}, 1),
+		direct:  newDirect(conn),
 	}
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
