@@ -166,9 +166,6 @@ func (e *entry) step(in input, do *actions) {
 	e.tidy(do)
 }
 
-// ended reports whether snap is the last that there is to say of the znode.
-func (e *entry) ended(snap event.Snapshot) bool { return e.untilDeleted && !snap.Exists }
-
 // upToDate reports whether what was read last holds until an event says otherwise.
 func (e *entry) upToDate() bool {
 	return e.state == gone || e.state == watching && e.has && !e.down && !e.unconfirmed

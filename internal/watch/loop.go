@@ -45,8 +45,8 @@ type Loop struct {
 	reading  int       // reads under way in this session; at most maxReads
 	session  int       // counts sessions, to tell the answers of one from those of the next
 	down     bool      // there is no connection
-	roots    roots
-	do       actions // room for those of one step
+	roots    roots     // see root.go
+	do       actions   // room for those of one step
 }
 
 // NewLoop starts a loop that reads from source.
@@ -168,7 +168,6 @@ func (l *Loop) handle(m message) {
 		l.at(m.sub.key, m.input)
 	case fired, rearmed:
 		if m.kind == fired {
-			l.weigh(m.paths[0])
 			l.tellDirectory(m.event, m.paths[0])
 		}
 		for _, path := range m.paths {

@@ -141,9 +141,10 @@ func (l *Loop) weigh(path string) {
 	}
 }
 
-// tellDirectory tells those who follow the children of a directory that one of them, at
-// path, has come or left, if that is the event.
+// tellDirectory counts an event, and tells those who follow the children of a directory
+// that one of them, at path, has come or left, if that is the event.
 func (l *Loop) tellDirectory(t zk.EventType, path string) {
+	l.weigh(path)
 	if t != zk.EventNodeCreated && t != zk.EventNodeDeleted || path == "/" {
 		return
 	}

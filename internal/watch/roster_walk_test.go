@@ -7,6 +7,40 @@ import (
 	"github.com/zkcoord/zkcoord/internal/explore"
 )
 
+// Key appends all that tells w from another state to b.
+func (w *dirWorld) Key(b []byte) []byte {
+	flag := func(f bool) {
+		b = append(b, 0)
+		if f {
+			b[len(b)-1] = 1
+		}
+	}
+	l, e := w.left, &w.e
+	b = append(b, byte(l.change), byte(l.hidden), byte(l.reset), byte(l.deaf), byte(l.other), byte(w.now), byte(w.wires), byte(w.seen), byte(w.phase),
+		byte(w.at), byte(w.shown), byte(w.reads), byte(len(e.subs)), byte(e.state), byte(e.watch), byte(w.sub.owed), byte(e.snap.Cversion),
+		byte(len(e.snap.Children)), byte(e.roster.before), byte(len(e.roster.told)))
+	for _, c := range w.history[:w.now+1] {
+		b = append(b, byte(c))
+	}
+	for _, f := range w.wire[:w.wires] {
+		b = append(b, byte(f.kind), byte(f.child), byte(f.at))
+		flag(f.left)
+	}
+	for _, c := range e.roster.told {
+		b = append(b, c.name[0])
+		flag(c.left)
+	}
+	for _, f := range []bool{w.net, w.tree, w.connected, w.lib, w.any, w.current, e.down, e.has, e.snap.Suspended, e.unconfirmed, e.carried,
+		e.reread, e.suspect, e.roster.gaps, e.unlisted, w.sub.upToDate, w.read != nil, w.read == e.read} {
+		flag(f)
+	}
+	if w.read != nil {
+		flag(w.read.arm)
+		flag(w.read.brief)
+	}
+	return b
+}
+
 var dirBudgets = []dirBudget{
 	{change: 3, other: 1},
 	{change: 2, hidden: 2},
