@@ -16,7 +16,7 @@ import (
 // TestProgress: of sixteen readers and a writer, which ask again as soon as they
 // have had it, each gets its share, and the writer is alone. (R44.)
 func TestProgress(t *testing.T) {
-	long := 5 * time.Second
+	long := 2 * time.Second
 	if harness.Stress {
 		long = 30 * time.Second
 	}
