@@ -18,17 +18,14 @@ import (
 func TestFailover(t *testing.T) {
 	w := harness.On(t, ensemble.New(t, &ensemble.Options{Nodes: 3}))
 	dial := func() *coord.Client { return harness.Dial(t, w.Real.Servers(), nil) }
-	rounds := 1
-	if harness.Stress {
-		rounds = 10
-	}
+	rounds := harness.Times(1, 10)
 	s := config.New(dial(), "/n", numbers).Watch(t.Context())
 	var mu sync.Mutex
 	var sum tally
 	stop, cancel := context.WithCancel(bg)
 	defer cancel()
 	var all sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		c := dial()
 		all.Go(func() {
 			for stop.Err() == nil {

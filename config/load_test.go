@@ -24,11 +24,9 @@ type record struct {
 // it, each with a reader and with one that never reads. No stream goes backwards,
 // all end on the last value, and what they need does not grow. (R55.)
 func TestLoad(t *testing.T) {
-	const watchers, rate = 50, 200
-	long := 4 * time.Second
-	if harness.Stress {
-		long = time.Minute
-	}
+	const rate = 200
+	watchers := harness.Times(15, 50)
+	long := time.Duration(harness.Times(3, 60)) * time.Second
 	w := harness.On(t, ensemble.Shared(t))
 	dial := func() *coord.Client { return harness.Dial(t, w.Real.Servers(), nil) }
 	path := w.Dir + "/record"

@@ -20,10 +20,7 @@ import (
 // two publications.
 func TestPublicationsMeetOnRealServer(t *testing.T) {
 	const publishers, readers = 2, 2
-	rounds := 200
-	if harness.Stress {
-		rounds = 2000
-	}
+	rounds := harness.Times(80, 2000)
 	w := harness.On(t, ensemble.Shared(t))
 	root := w.Dir
 	dial := func() *coord.Client { return harness.Dial(t, w.Real.Servers(), nil) }

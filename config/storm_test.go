@@ -93,10 +93,7 @@ func (s *storm) increments(w *harness.World, rounds int) {
 // TestExactCount: increments by several clients under connection losses and lost
 // answers are counted exactly, without an error. (R60, R63.)
 func TestExactCount(t *testing.T) {
-	rounds := 40
-	if harness.Stress {
-		rounds = 1000
-	}
+	rounds := harness.Times(15, 1000)
 	harness.Both(t, func(t *testing.T, in harness.Maker) {
 		in(t, func(w *harness.World) { newStorm(w).increments(w, rounds) })
 	})
@@ -105,10 +102,7 @@ func TestExactCount(t *testing.T) {
 // TestExactCountAcrossSessions: when sessions end, too, while answers are due, the
 // count is exact, and nobody is left in doubt. (R91.)
 func TestExactCountAcrossSessions(t *testing.T) {
-	rounds := 40
-	if harness.Stress {
-		rounds = 1000
-	}
+	rounds := harness.Times(15, 1000)
 	harness.Bubble(t, func(w *harness.World) {
 		s := newStorm(w)
 		var mu sync.Mutex

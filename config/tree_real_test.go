@@ -16,7 +16,8 @@ import (
 // publications follow one another as fast as they can and connections break all
 // the time; and all end on the last one.
 func TestTreeOnRealServer(t *testing.T) {
-	const readers, keys, rounds = 5, 20, 300
+	const keys = 20
+	readers, rounds := harness.Times(3, 5), harness.Times(120, 300)
 	w := harness.On(t, ensemble.Shared(t))
 	root, writer := w.Dir, w.Client(harness.Long)
 	publish := func(gen int) {

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/config"
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // sayKeys puts keys in words: "a=1 b/c=2".
@@ -211,7 +211,7 @@ func TestTreeComesAndGoes(t *testing.T) {
 		}
 	}
 	create("/app", "")
-	for i := range 2000 {
+	for i := range harness.Times(400, 2000) {
 		path := fmt.Sprint("/app/n", i%3)
 		create(path, "1")
 		create(path+"/below", "2")

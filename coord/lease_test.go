@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // transactions are the ops that no server answers without a majority of them.
@@ -91,9 +91,9 @@ func TestSessionIsOverHereBeforeThere(t *testing.T) {
 		for _, dir := range []coordtest.Direction{coordtest.Both, coordtest.ToServer, coordtest.ToClient} {
 			for _, events := range []bool{false, true} {
 				t.Run(fmt.Sprintf("T=%v, direction %d, events %v", timeout, dir, events), func(t *testing.T) {
-					phases := 50
+					phases := harness.Times(10, 50)
 					if timeout != 4*time.Second { // the same in larger numbers
-						phases = 10
+						phases = harness.Times(3, 10)
 					}
 					for i := range phases {
 						bubble(t, func(w *world) {
@@ -198,14 +198,15 @@ func TestUntilMovesOn(t *testing.T) {
 // at any phase.
 func TestBlipsCostNothing(t *testing.T) {
 	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second} {
-		for i := range 40 {
+		phases := harness.Times(10, 40)
+		for i := range phases {
 			bubble(t, func(w *world) {
 				l := w.line()
 				c := w.client(l, coord.Options{SessionTimeout: timeout})
 				create(t, c, "/mine", "", coord.Ephemeral)
 				expired, id := c.Expired(), c.Kit().Session().ID()
 				for _, dir := range []coordtest.Direction{coordtest.Both, coordtest.ToServer, coordtest.ToClient} {
-					time.Sleep(timeout * time.Duration(i) / (40 * 6))
+					time.Sleep(timeout * time.Duration(i) / time.Duration(phases*6))
 					heal := l.Stall(dir)
 					time.Sleep(timeout / 3)
 					heal()

@@ -94,7 +94,7 @@ func TestNoEventIsLostInReconnects(t *testing.T) {
 		l := w.line()
 		c, writer := w.client(l, coord.Options{}), w.client(w.line(), coord.Options{})
 		f := newField(t, writer, c, "/field", 1000)
-		for i := range 8 {
+		for i := range harness.Times(4, 8) {
 			heal := l.Cut()
 			if i%2 == 0 {
 				f.set("early" + strconv.Itoa(i))
@@ -129,7 +129,7 @@ func TestNoEventIsLostInReconnectsOnServer(t *testing.T) {
 	c, writer := dial(&coord.Options{Dial: l.Dial}), dial(nil)
 	id := c.Kit().Session().ID()
 	f := newField(t, writer, c, fmt.Sprintf("/field-%d", time.Now().UnixNano()), 300)
-	for i := range 15 {
+	for i := range harness.Times(6, 15) {
 		l.Reset()
 		var wg sync.WaitGroup
 		for range 5 {

@@ -30,11 +30,12 @@ func TestSizeIsExact(t *testing.T) {
 		acl := aclOf(5000)
 		c := dialed(t, m, servers, acl)
 		path := fmt.Sprintf("/size-%d", time.Now().UnixNano())
+		data := make([]byte, limit)
 		multi := func(ctx context.Context, n int) error {
 			_, err := c.Kit().Session().Txn(ctx,
 				coord.OpCheck("/", -1),
-				coord.OpCreate(path, make([]byte, n/2), coord.Persistent),
-				coord.OpSet(path, make([]byte, n-n/2), 0),
+				coord.OpCreate(path, data[:n/2], coord.Persistent),
+				coord.OpSet(path, data[n/2:n], 0),
 				coord.OpDelete(path, 1))
 			return err
 		}
@@ -188,12 +189,13 @@ func TestPlainRequestSize(t *testing.T) {
 	exact := func(t testing.TB, m *meter, servers []string) {
 		c := dialed(t, m, servers, nil)
 		dir := fmt.Sprintf("/size-%d", time.Now().UnixNano())
+		data := make([]byte, limit)
 		for what, do := range map[string]func(n int) error{
-			"create":    func(n int) error { _, err := c.Create(bg, dir+"-a", make([]byte, n), 0); return err },
-			"sequence":  func(n int) error { _, err := c.Create(bg, dir+"-b", make([]byte, n), coord.Sequential); return err },
-			"container": func(n int) error { _, err := c.Create(bg, dir+"-c", make([]byte, n), coord.Container); return err },
+			"create":    func(n int) error { _, err := c.Create(bg, dir+"-a", data[:n], 0); return err },
+			"sequence":  func(n int) error { _, err := c.Create(bg, dir+"-b", data[:n], coord.Sequential); return err },
+			"container": func(n int) error { _, err := c.Create(bg, dir+"-c", data[:n], coord.Container); return err },
 			"txn": func(n int) error {
-				_, err := c.Txn(bg, coord.OpCreate(dir+"-t", nil, 0), coord.OpSet(dir+"-t", make([]byte, n), 0))
+				_, err := c.Txn(bg, coord.OpCreate(dir+"-t", nil, 0), coord.OpSet(dir+"-t", data[:n], 0))
 				return err
 			},
 		} {
@@ -205,7 +207,7 @@ func TestPlainRequestSize(t *testing.T) {
 				t.Errorf("%s: %d bytes of data, %d connections, the longest request is of %d bytes", what, n, conns, longest)
 			}
 		}
-		set := func(n int) error { _, err := c.Set(bg, dir+"-a", make([]byte, n), -1); return err }
+		set := func(n int) error { _, err := c.Set(bg, dir+"-a", data[:n], -1); return err }
 		n := limit
 		for errors.Is(set(n), coord.ErrTooLarge) {
 			n--

@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
 // R29: a member that leaves right after joining leaves nothing, at whatever moment that
 // hits the request that makes the znode.
 func TestCancelAtOnce(t *testing.T) {
-	rounds := 5000
-	if testing.Short() {
-		rounds = 1000
-	}
+	rounds := harness.Times(1000, 5000)
 	bubble(t, func(w *place) {
 		c := w.client(term)
 		g := members.New(c, dir)

@@ -40,10 +40,7 @@ func TestLeadersDie(t *testing.T) {
 		every = 5 * time.Second
 		dir   = "/leaders-die"
 	)
-	kills := 4
-	if harness.Stress {
-		kills = 12
-	}
+	kills := harness.Times(3, 12)
 	w := harness.On(t, ensemble.New(t, &ensemble.Options{Nodes: 3, JVM: unsynced}))
 	dial := func() *coord.Client {
 		return harness.Dial(t, w.Real.Servers(), &coord.Options{SessionTimeout: T})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members"
 )
 
@@ -29,7 +30,7 @@ func TestSetDataEndsWithItsMember(t *testing.T) {
 			}
 			return coordtest.Pass
 		})
-		for n := range 2000 {
+		for n := range harness.Times(400, 2000) {
 			m := g.Keep(bg, members.Member{ID: id(n)})
 			w.in(m)
 			// That what follows has to wake up first, and to wait for others, is what

@@ -89,10 +89,7 @@ func (h *history) check(who string) func(members.View) {
 // clients, sessions, connections and operators do; and when all has come to rest
 // every view is the truth. (R24, R27, R30, R31, R52, R57.)
 func TestAtRandom(t *testing.T) {
-	seeds := 20
-	if harness.Stress {
-		seeds = 200
-	}
+	seeds := harness.Times(20, 200)
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

@@ -17,12 +17,12 @@
 // A [Server] speaks ZooKeeper's protocol, to any client, as a standalone server
 // 3.8.0 with its default configuration and tickTime=2000 does: znodes of all kinds but
 // those with a TTL, versions, Stat fields, multi, ACLs with digest and ip,
-// one-shot watches, sessions that expire on ticks and can be resumed. The
+// watches of all modes, sessions that expire on ticks and can be resumed. The
 // package's tests run the same scripts on both and compare what clients see,
 // down to the zxids.
 //
 // It does not do what needs disk or administration, nor, but for one fault, what
-// needs an ensemble, nor persistent watches, multiRead, getEphemerals, whoAmI and
+// needs an ensemble, nor multiRead, getEphemerals, whoAmI and
 // other later additions that Go clients do not use: it answers that they are
 // unimplemented. It lists children in order, and knows no four-letter words.
 //

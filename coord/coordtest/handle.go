@@ -11,6 +11,10 @@ import (
 // handle executes one request and sends the reply, after the events that it caused.
 func (c *conn) handle(xid int32, o jute.Op, d *jute.Decoder) {
 	r := c.replica
+	if c.server.old && o >= jute.OpSetWatches2 {
+		c.unknown(xid)
+		return
+	}
 	switch o {
 	case jute.OpPing:
 		c.send(jute.NewReply(jute.XidPing, r.tree.zxid, jute.OK))
@@ -24,7 +28,8 @@ func (c *conn) handle(xid int32, o jute.Op, d *jute.Decoder) {
 		c.change(xid, o, d)
 	case jute.OpMulti:
 		c.multi(xid, d)
-	case jute.OpExists, jute.OpGetData, jute.OpGetACL, jute.OpGetChildren, jute.OpGetChildren2, jute.OpSync, jute.OpSetWatches, jute.OpSetWatches2:
+	case jute.OpExists, jute.OpGetData, jute.OpGetACL, jute.OpGetChildren, jute.OpGetChildren2, jute.OpSync,
+		jute.OpSetWatches, jute.OpSetWatches2, jute.OpAddWatch, jute.OpRemoveWatches, jute.OpCheckWatches:
 		e := jute.NewReply(xid, r.tree.zxid, jute.OK)
 		result := c.look(o, d, e)
 		if d.Bad() {
@@ -39,9 +44,14 @@ func (c *conn) handle(xid int32, o jute.Op, d *jute.Decoder) {
 			c.send(jute.NewReply(xid, r.tree.zxid, jute.CodeUnimplemented))
 			return
 		}
-		c.send(jute.NewReply(xid, -1, jute.CodeUnimplemented))
-		c.finish()
+		c.unknown(xid)
 	}
+}
+
+// unknown answers a request of a kind that the server has not heard of.
+func (c *conn) unknown(xid int32) {
+	c.send(jute.NewReply(xid, -1, jute.CodeUnimplemented))
+	c.finish()
 }
 
 func (c *conn) auth(xid int32, d *jute.Decoder) {
@@ -164,6 +174,15 @@ func (c *conn) look(o jute.Op, d *jute.Decoder, e *jute.Encoder) jute.Code {
 	path := d.String()
 	watch := false
 	switch o {
+	case jute.OpAddWatch, jute.OpRemoveWatches, jute.OpCheckWatches:
+		kind := d.Int32()
+		switch {
+		case d.Bad():
+			return jute.CodeMarshalling
+		case o == jute.OpAddWatch:
+			return c.addWatch(path, kind, e)
+		}
+		return c.removeWatches(path, kind, o == jute.OpRemoveWatches)
 	case jute.OpExists, jute.OpGetData, jute.OpGetChildren, jute.OpGetChildren2:
 		watch = d.Bool()
 	}
@@ -179,7 +198,7 @@ func (c *conn) look(o jute.Op, d *jute.Decoder, e *jute.Encoder) jute.Code {
 			return jute.CodeBadArguments
 		}
 		if watch {
-			c.replica.watches.arm(c, watchKey{path, false})
+			c.replica.watches.arm(c, watchKey{path, false}, once)
 		}
 		n := t.find(path)
 		if n == nil {
@@ -197,7 +216,7 @@ func (c *conn) look(o jute.Op, d *jute.Decoder, e *jute.Encoder) jute.Code {
 		return failed
 	}
 	if watch {
-		c.replica.watches.arm(c, watchKey{path, o != jute.OpGetData})
+		c.replica.watches.arm(c, watchKey{path, o != jute.OpGetData}, once)
 	}
 	switch o {
 	case jute.OpGetData:
@@ -223,11 +242,9 @@ func (c *conn) look(o jute.Op, d *jute.Decoder, e *jute.Encoder) jute.Code {
 // or sends their events if they would have fired since.
 func (c *conn) rearm(o jute.Op, d *jute.Decoder) jute.Code {
 	since := d.SetWatches()
+	var stay [2][]string // that are persistent, and that are recursive
 	if o == jute.OpSetWatches2 {
-		persistent, recursive := d.Strings(), d.Strings()
-		if len(persistent)+len(recursive) > 0 {
-			return jute.CodeUnimplemented
-		}
+		stay = [2][]string{d.Strings(), d.Strings()}
 	}
 	if d.Bad() {
 		return jute.CodeMarshalling
@@ -240,14 +257,14 @@ func (c *conn) rearm(o jute.Op, d *jute.Decoder) jute.Code {
 		case n.stat.Mzxid > since.Zxid:
 			c.sendEvent(zk.EventNodeDataChanged, path)
 		default:
-			w.arm(c, watchKey{path, false})
+			w.arm(c, watchKey{path, false}, once)
 		}
 	}
 	for _, path := range since.Exist {
 		if t.find(path) != nil {
 			c.sendEvent(zk.EventNodeCreated, path)
 		} else {
-			w.arm(c, watchKey{path, false})
+			w.arm(c, watchKey{path, false}, once)
 		}
 	}
 	for _, path := range since.Child {
@@ -257,7 +274,12 @@ func (c *conn) rearm(o jute.Op, d *jute.Decoder) jute.Code {
 		case n.stat.Pzxid > since.Zxid:
 			c.sendEvent(zk.EventNodeChildrenChanged, path)
 		default:
-			w.arm(c, watchKey{path, true})
+			w.arm(c, watchKey{path, true}, once)
+		}
+	}
+	for i, paths := range stay {
+		for _, path := range paths {
+			w.armBoth(c, path, persistent+watchMode(i))
 		}
 	}
 	return jute.OK

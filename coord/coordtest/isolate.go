@@ -82,8 +82,9 @@ func (r *replica) take(c *conn) {
 	delete(from.conns, c)
 	r.conns[c] = struct{}{}
 	for k := range maps.Clone(from.watches.of[c]) {
+		mode := from.watches.armed[k][c]
 		from.watches.disarm(c, k)
-		r.watches.arm(c, k)
+		r.watches.arm(c, k, mode)
 	}
 	c.replica = r
 	if c.session != nil {

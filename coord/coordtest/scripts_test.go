@@ -15,6 +15,8 @@ var scripts = map[string]func(*world){
 	"watch":      scriptWatch,
 	"duplicates": scriptDuplicates,
 	"rearm":      scriptRearm,
+	"recursive":  scriptRecursive,
+	"armnow":     scriptArmNow,
 	"acl":        scriptACL,
 	"paths":      scriptPaths,
 	"ephemeral":  scriptEphemeral,

@@ -33,6 +33,7 @@ type Server struct {
 	stale  *replica // of the leader that is isolated, if one is
 	leader string   // its address
 	frozen int      // Freezes not yet thawed
+	old    bool     // see Older
 	held   []func()
 }
 
@@ -199,6 +200,14 @@ func (s *Server) do(f func()) {
 	}
 }
 
+// Older makes s a server of a version before 3.6, which knows no watches that stay: it
+// hangs up on a client that asks for one. Those that are armed stay armed.
+func (s *Server) Older() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.old = true
+}
+
 // Sessions returns the ids of the live sessions, sorted.
 func (s *Server) Sessions() []coord.SessionID {
 	s.mu.Lock()
@@ -212,7 +221,8 @@ func (s *Server) Sessions() []coord.SessionID {
 }
 
 // Watches returns the number of armed watches. A connection that watches a
-// znode's data and its existence has one watch, another one for its children.
+// znode's data and its existence has one watch, another one for its children. A
+// watch that stays counts as two.
 func (s *Server) Watches() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

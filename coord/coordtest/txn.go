@@ -13,8 +13,9 @@ import (
 
 // A change is what a transaction did to one node, in the terms of watch events.
 type change struct {
-	kind zk.EventType // created, deleted or data changed
-	path string
+	kind        zk.EventType // created, deleted or data changed
+	path        string
+	acl, dirACL []zk.ACL // of the node, and of that above it
 }
 
 // An op is one request to change the tree, or one part of a multi.
@@ -165,7 +166,7 @@ func (x *txn) create(o op) (result, jute.Code) {
 	if seq+1 > old.Cversion { // not when it has wrapped: the last number sticks
 		parent.stat.Cversion, parent.stat.Pzxid = seq+1, x.zxid
 	}
-	x.changes = append(x.changes, change{zk.EventNodeCreated, path})
+	x.changes = append(x.changes, change{zk.EventNodeCreated, path, acl, parent.acl})
 	return result{path, n.visible()}, jute.OK
 }
 
@@ -205,7 +206,7 @@ func (x *txn) remove(path string) {
 		parent.stat.Pzxid = old
 		x.attach(path, n)
 	})
-	x.changes = append(x.changes, change{zk.EventNodeDeleted, path})
+	x.changes = append(x.changes, change{zk.EventNodeDeleted, path, n.acl, parent.acl})
 }
 
 func (x *txn) setData(o op) (result, jute.Code) {
@@ -223,7 +224,7 @@ func (x *txn) setData(o op) (result, jute.Code) {
 	})
 	n.data = o.data
 	n.stat.Version, n.stat.Mtime, n.stat.Mzxid = stat.Version+1, x.now, x.zxid
-	x.changes = append(x.changes, change{zk.EventNodeDataChanged, o.path})
+	x.changes = append(x.changes, change{zk.EventNodeDataChanged, o.path, n.acl, nil})
 	return result{o.path, n.visible()}, jute.OK
 }
 

@@ -189,13 +189,13 @@ func (x Workload) test(t *testing.T) {
 
 // share is of how many faults one is tried with a frame. In the long form all are
 // tried. With the race detector a case takes five times as long, and what it can find
-// does not depend on the fault at every frame, so there it is another eighth.
+// does not depend on the fault at every frame, so there it is one in 32 of those.
 func (x Workload) share() int {
 	switch share := max(x.Share, 1); {
 	case Stress:
 		return 1
 	case racing:
-		return 8 * share
+		return 32 * share
 	default:
 		return share
 	}

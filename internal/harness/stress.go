@@ -9,6 +9,14 @@ import (
 // Stress reports whether tests shall run their long form.
 var Stress = os.Getenv("ZKCOORD_STRESS") != ""
 
+// Times returns how often a test does something: every day, or in its long form.
+func Times(daily, long int) int {
+	if Stress {
+		return long
+	}
+	return daily
+}
+
 // Main wraps the m of TestMain as [ensemble.Main] does: it ends the real server that
 // tests share.
 //

@@ -14,8 +14,9 @@ import (
 // ErrMalformed is the error of a frame whose length cannot be true.
 var ErrMalformed = errors.New("jute: malformed frame")
 
-// ReadFrame reads one frame and returns its body, which has at most limit bytes.
-// It allocates as bytes arrive, and not what the length claims.
+// ReadFrame reads one frame and returns its body, which has at most limit bytes. The error is
+// io.EOF if there is none, and io.ErrUnexpectedEOF if it is cut short.
+// It allocates no more than a little before the bytes arrive, whatever the length claims.
 func ReadFrame(r io.Reader, limit int32) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -25,11 +26,27 @@ func ReadFrame(r io.Reader, limit int32) ([]byte, error) {
 	if n < 0 || n > limit {
 		return nil, fmt.Errorf("%w: %d bytes", ErrMalformed, n)
 	}
+	const little = 4 << 10
+	if n <= little {
+		body := make([]byte, n)
+		if _, err := io.ReadFull(r, body); err != nil {
+			return nil, cutShort(err)
+		}
+		return body, nil
+	}
 	var body bytes.Buffer
 	if _, err := io.CopyN(&body, r, int64(n)); err != nil {
-		return nil, err
+		return nil, cutShort(err)
 	}
 	return body.Bytes(), nil
+}
+
+// cutShort returns err as the error of a frame that had begun.
+func cutShort(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // A Decoder takes fields off the front of a body, or of what is left of it. After

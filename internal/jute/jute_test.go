@@ -195,8 +195,9 @@ func TestReadFrame(t *testing.T) {
 	}{
 		{"", io.EOF},
 		{"\x00\x00", io.ErrUnexpectedEOF},
-		{"\x00\x00\x00\x02a", io.EOF},
-		{"\x3f\xff\xff\xffa", io.EOF},
+		{"\x00\x00\x00\x02a", io.ErrUnexpectedEOF},
+		{"\x00\x00\x00\x02", io.ErrUnexpectedEOF},
+		{"\x3f\xff\xff\xffa", io.ErrUnexpectedEOF},
 		{"\x40\x00\x00\x01a", ErrMalformed},
 		{"\xff\xff\xff\xff", ErrMalformed},
 		{"\x00\x00\x00\x02abc", nil},

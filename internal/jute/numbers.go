@@ -92,6 +92,7 @@ const (
 	CodeClosing               Code = -116
 	CodeNothing               Code = -117
 	CodeSessionMoved          Code = -118
+	CodeNoWatcher             Code = -121
 	CodeReconfigDisabled      Code = -123
 	CodeAuthenticationMissing Code = -124 // SESSIONCLOSEDREQUIRESASLAUTH, of every scheme
 	CodeQuotaExceeded         Code = -125

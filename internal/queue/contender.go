@@ -71,12 +71,16 @@ func Enter(ctx context.Context, c *coord.Client, e Entry) *coord.Hold {
 			id:     newID(),
 			mode:   e.Mode,
 			try:    e.Try,
-			causes: causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted},
+			causes: &reasons,
 		}
-		if e.Mode != Read && !e.Try && crowdsOf(c).expected(e.Dir) {
+		if e.Mode != Read && !e.Try && crowdsOf(c).get(e.Dir).batons() {
 			d.m.id += batonMark
 		}
 		defer NewStake(c, e.Dir, d.m.id, k)()
+		d.near = neighborhoodsOf(c).enter(s, e.Dir)
+		defer neighborhoodsOf(c).leave(s, e.Dir)
+		d.near.add(d.m.id, e.Mode)
+		defer d.near.depart(d.m.id, unclear)
 		return d.run(ctx)
 	})
 	if downgrades != nil {
@@ -84,6 +88,9 @@ func Enter(ctx context.Context, c *coord.Client, e Entry) *coord.Hold {
 	}
 	return h
 }
+
+// reasons are those for which a machine gives up, as the owner is told.
+var reasons = causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted}
 
 // A driver feeds one machine with what happens, and does what it says. One
 // goroutine owns it, and it alone moves the Hold.
@@ -94,7 +101,10 @@ type driver struct {
 	k *coord.Keeper
 	m machine
 
-	reply <-chan input // of the one request in flight; an earlier one's answer is void
+	near    *neighborhood
+	request request  // the one in flight; an earlier one's answer is void
+	early   *reading // begun together with the create in flight
+
 	self  *watchedNode // our own node, once it is followed
 	heard bool         // self has told of our node
 	ahead *watchedNode // the node that watch named
@@ -127,8 +137,11 @@ func (d *driver) run(ctx context.Context) error {
 	for d.m.state != done {
 		var in input
 		select {
-		case in = <-d.reply:
-			d.reply = nil
+		case <-d.request.over:
+			var ok bool
+			if in, ok = d.answered(); !ok {
+				continue
+			}
 		case snap := <-d.self.updates():
 			d.hear(snap)
 			continue
@@ -151,6 +164,16 @@ func (d *driver) run(ctx context.Context) error {
 		case <-d.self.done():
 			d.self.over = true
 			in = input{kind: quit, err: errors.Unwrap(d.self.Err())}
+		case <-d.ahead.departed():
+			switch d.ahead.how {
+			case emptied:
+				in = input{kind: passed}
+			case vacated:
+				in = input{kind: blockerGone}
+			default: // the ensemble has to say
+				d.ahead = d.watch(d.ahead.node)
+				continue
+			}
 		case <-d.ahead.done():
 			d.ahead.over = true
 			if d.ahead.baton {
@@ -209,6 +232,9 @@ func (d *driver) step(in input) {
 	was := d.m.state
 	d.do(d.m.step(in))
 	now := d.m.state
+	if now != creating {
+		d.early = nil
+	}
 	if was == downgrading && now != was && d.self != nil {
 		d.self.end()
 		d.self, d.heard = nil, false // it may have had news of the former node, which were ignored
@@ -233,6 +259,7 @@ func (d *driver) step(in input) {
 	if d.m.cause != nil {
 		d.k.End(d.m.cause)
 	}
+	d.near.depart(d.m.id, d.m.departure(in)) // last: the owner is told before the next may hold
 }
 
 // grant tells the owner that it holds the lock, if the machine says so, as soon as
@@ -254,28 +281,19 @@ func (d *driver) grant() {
 	d.granted = true
 }
 
-// do carries out a, on a goroutine of its own if it is a request.
+// do carries out a.
 func (d *driver) do(a action) {
-	var request func() input
 	switch a.verb {
-	case nothing:
-		return
 	case watch:
 		d.ahead.end()
-		if a.baton {
-			d.ahead = d.watchBaton(a.node)
-		} else {
-			d.ahead = d.watch(a.node)
-		}
-		return
+		d.ahead = d.watchAhead(a.node, a.baton)
 	case create:
-		request = func() input { return d.create(a.baton) }
+		d.create(a.baton)
 	case list:
-		request = func() input { return d.list(a.sync) }
+		d.list(a.sync)
 	case remove:
-		request = func() input { return d.remove(a.node, a.baton) }
+		d.remove(a.node, a.baton)
 	case replace:
-		request = func() input { return d.replace(a.node) }
+		d.blocking(func() input { return d.replace(a.node) })
 	}
-	d.reply = async.Go(d.c.Kit().Go, func(context.Context) input { return request() })
 }

@@ -24,6 +24,7 @@ type rule struct {
 	try     int    // so many of them, the last ones, will not wait
 	budget  budget // the faults in it, in every distribution over it
 	batons  int    // so many of them, the first ones, have one
+	near    bool   // they are neighbors
 	foreign bool   // a contender of another make is first, and leaves some time
 	first   int32  // the first number that the server hands out
 	deep    bool   // too large for every day
@@ -55,27 +56,40 @@ var rules = []rule{
 	{name: "refusal", n: 3, budget: budget{refuse: 1}},
 	{name: "try", n: 3, try: 2},
 	{name: "last numbers", n: 3, first: 1<<31 - 2, budget: budget{cancel: 1}},
-	{name: "losses", n: 2, budget: budget{loss: 2, delete: 1}},
+	{name: "losses", n: 2, budget: budget{loss: 2}},
+	{name: "loss and operator of two", n: 2, budget: budget{loss: 1, delete: 1}},
 	{name: "try and losses", n: 2, try: 1, budget: budget{loss: 2}},
-	{name: "foreign", n: 2, foreign: true, budget: budget{loss: 1, delete: 1}},
+	{name: "foreign, loss", n: 2, foreign: true, budget: budget{loss: 1}},
+	{name: "foreign, operator", n: 2, foreign: true, budget: budget{delete: 1}},
 	{name: "reaped", n: 2, budget: budget{reap: 2, loss: 1, delete: 1}},
 	{name: "refusals", n: 2, budget: budget{refuse: 2, cancel: 1}},
 	{name: "all but refusal and loss", n: 2, budget: budget{cancel: 1, expire: 1, delete: 1, mark: 1}},
 
 	{name: "batons", n: 3, batons: 3},
-	{name: "batons, operator", n: 3, batons: 3, budget: budget{delete: 1}},
+	{name: "batons of two, operator", n: 2, batons: 2, budget: budget{delete: 1}},
 	{name: "batons, mark", n: 3, batons: 3, budget: budget{mark: 1}},
-	{name: "batons, loss", n: 3, batons: 3, budget: budget{loss: 1}},
+	{name: "batons of two, loss", n: 2, batons: 2, budget: budget{loss: 1}},
 	{name: "batons, cancel", n: 3, batons: 3, budget: budget{cancel: 1}},
 	{name: "batons, expiry", n: 3, batons: 3, budget: budget{expire: 1}},
 	{name: "batons, refusal", n: 3, batons: 3, budget: budget{refuse: 1}},
-	{name: "batons of two, cancel", n: 3, batons: 2, budget: budget{cancel: 1}},
+	{name: "batons of two among three", n: 3, batons: 2},
 	{name: "batons of writers", n: 2, kinds: "ww", batons: 2, budget: budget{share: 1, loss: 1}},
 	{name: "batons of three writers", n: 3, kinds: "www", batons: 3, budget: budget{share: 1}},
 	{name: "batons of readers and a writer", n: 3, kinds: "rrw", batons: 3},
 
+	{name: "neighbors", n: 3, near: true},
+	{name: "neighbors, cancel", n: 3, near: true, budget: budget{cancel: 1}},
+	{name: "neighbors, operator", n: 3, near: true, budget: budget{delete: 1}},
+	{name: "neighbors, loss", n: 2, near: true, budget: budget{loss: 1, delete: 1}},
+	{name: "neighbors, expiry", n: 3, near: true, budget: budget{expire: 1}},
+	{name: "neighbors, refusal", n: 3, near: true, budget: budget{refuse: 1}},
+	{name: "neighbors, foreign", n: 2, near: true, foreign: true, budget: budget{cancel: 1}},
+	{name: "neighbors with batons, operator", n: 3, near: true, batons: 2, budget: budget{delete: 1}},
+	{name: "neighbors that write", n: 3, kinds: "www", near: true, budget: budget{share: 1}},
+	{name: "neighbors that read, and a writer", n: 3, kinds: "rrw", near: true, budget: budget{cancel: 1}},
+	{name: "neighbors that write, and a reader", n: 3, kinds: "rww", near: true, budget: budget{share: 1}},
+
 	{name: "two readers and a writer", n: 3, kinds: "rrw", budget: budget{share: 1}},
-	{name: "a reader and two writers", n: 3, kinds: "rww", budget: budget{share: 1}},
 	{name: "three writers", n: 3, kinds: "www", budget: budget{share: 1}},
 	{name: "readers alone", n: 2, kinds: "rr", budget: budget{loss: 1, delete: 1}},
 	{name: "reader and writer, loss", n: 2, kinds: "rw", budget: budget{share: 1, loss: 1}},
@@ -99,12 +113,22 @@ var rules = []rule{
 	{name: "reader and writer, all but loss", n: 2, kinds: "rw", deep: true, budget: budget{share: 1, cancel: 1, expire: 1, delete: 1, mark: 1}},
 	{name: "two writers, losses", n: 2, kinds: "ww", deep: true, budget: budget{share: 2, loss: 2, delete: 1}},
 
+	{name: "foreign", n: 2, foreign: true, deep: true, budget: budget{loss: 1, delete: 1}},
+	{name: "batons, operator", n: 3, batons: 3, deep: true, budget: budget{delete: 1}},
+	{name: "batons, loss", n: 3, batons: 3, deep: true, budget: budget{loss: 1}},
+	{name: "batons of two, cancel", n: 3, batons: 2, deep: true, budget: budget{cancel: 1}},
+	{name: "a reader and two writers", n: 3, kinds: "rww", deep: true, budget: budget{share: 1}},
+	{name: "losses and operator of two", n: 2, deep: true, budget: budget{loss: 2, delete: 1}},
 	{name: "batons, loss and operator", n: 3, batons: 3, deep: true, budget: budget{loss: 1, delete: 1}},
 	{name: "batons, loss and expiry", n: 3, batons: 3, deep: true, budget: budget{loss: 1, expire: 1}},
 	{name: "batons, loss and cancel", n: 3, batons: 3, deep: true, budget: budget{loss: 1, cancel: 1}},
 	{name: "batons, cancels", n: 3, batons: 3, deep: true, budget: budget{cancel: 2}},
 	{name: "batons, operator and cancel", n: 3, batons: 3, deep: true, budget: budget{delete: 1, cancel: 1}},
 	{name: "batons of two writers, losses and operator", n: 2, kinds: "ww", batons: 2, deep: true, budget: budget{share: 1, loss: 1, delete: 1}},
+
+	{name: "neighbors, loss and cancel", n: 3, near: true, deep: true, budget: budget{loss: 1, cancel: 1}},
+	{name: "neighbors, loss and operator", n: 3, near: true, deep: true, budget: budget{loss: 1, delete: 1}},
+	{name: "neighbors, cancels", n: 3, near: true, deep: true, budget: budget{cancel: 2}},
 
 	{name: "all", n: 2, deep: true, budget: budget{loss: 1, cancel: 1, expire: 1, delete: 1, mark: 1, refuse: 1}},
 	{name: "cancels", n: 3, deep: true, budget: budget{cancel: 2}},
@@ -275,7 +299,7 @@ func (w *world) Key(b []byte) []byte {
 		b = append(b, byte(m.state), name(m.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
 			flags(m.confirmed, m.lastBlocker, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
 			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync, c.req.baton),
-			flags(c.baton, c.hand, w.batons[i], m.gone),
+			flags(c.baton, c.hand, w.batons[i], m.gone, m.head, m.stays, c.near, c.parted),
 			byte(c.phase), byte(c.req.verb), name(c.req.node), byte(c.own), byte(c.ahead), name(c.name), byte(c.token), byte(c.asks), byte(c.nword))
 		for _, s := range c.words[:c.nword] {
 			b = append(b, byte(s))

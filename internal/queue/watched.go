@@ -9,10 +9,12 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A watchedNode is a znode that is watched until the driver needs it no more.
+// A watchedNode is a znode that is watched until the driver needs it no more. If it is
+// that of a neighbor, there is no stream.
 type watchedNode struct {
 	*event.Stream[event.Snapshot]
-	stop  context.CancelFunc
+	stop context.CancelFunc
+	*neighbor
 	over  bool   // the end of the stream has been noticed
 	node  string // its name
 	inDir bool   // the stream is of the directory
@@ -59,18 +61,23 @@ func (d *driver) follow() {
 }
 
 // missedLoss reports whether in may grant the lock although the connection has been lost
-// since our node was made and no watch has told of that: a stream that has not had its
-// first value yet says nothing when the connection is lost.
+// since our node was made, and that need not have been heard of: a stream that has not had
+// its first value yet says nothing when the connection is lost, and a neighbor may be
+// quicker than a stream. If so, our node is followed anew.
 func (d *driver) missedLoss(in input) bool {
-	if d.heard || in.kind != blockerGone && in.kind != passed {
+	if in.kind != blockerGone && in.kind != passed || d.ahead == nil || d.heard && d.ahead.neighbor == nil {
 		return false
 	}
 	select {
 	case <-d.changed:
-		return true
 	default:
 		return false
 	}
+	if d.heard {
+		d.self.end()
+		d.self, d.heard = nil, false
+	}
+	return true
 }
 
 // hear tells the machine how our own node is.
@@ -113,6 +120,17 @@ func (d *driver) watchBaton(node string) *watchedNode {
 	return &watchedNode{Stream: d.c.Kit().WatchBaton(ctx, d.batonPath(idOf(node))), stop: stop, node: node, baton: true}
 }
 
+// watchAhead watches the node before ours, or its baton.
+func (d *driver) watchAhead(node string, baton bool) *watchedNode {
+	if other := d.near.find(node); other != nil {
+		return &watchedNode{neighbor: other, node: node}
+	}
+	if baton {
+		return d.watchBaton(node)
+	}
+	return d.watch(node)
+}
+
 // gone reports whether snap says that the node does not exist any more.
 func (w *watchedNode) gone(snap event.Snapshot) bool {
 	if !w.inDir {
@@ -123,7 +141,7 @@ func (w *watchedNode) gone(snap event.Snapshot) bool {
 
 // updates returns the snapshots, nil if there is no w.
 func (w *watchedNode) updates() <-chan event.Snapshot {
-	if w == nil {
+	if w == nil || w.Stream == nil {
 		return nil
 	}
 	return w.Updates()
@@ -132,15 +150,23 @@ func (w *watchedNode) updates() <-chan event.Snapshot {
 // done returns what is closed at the end of the stream, nil if there is no w or its
 // end has been noticed.
 func (w *watchedNode) done() <-chan struct{} {
-	if w == nil || w.over {
+	if w == nil || w.over || w.Stream == nil {
 		return nil
 	}
 	return w.Done()
 }
 
+// departed returns what is closed when the neighbor has left, nil if w is of none.
+func (w *watchedNode) departed() <-chan struct{} {
+	if w == nil || w.neighbor == nil {
+		return nil
+	}
+	return w.left
+}
+
 // end ends the watch, if there is a w.
 func (w *watchedNode) end() {
-	if w != nil {
+	if w != nil && w.stop != nil {
 		w.stop()
 	}
 }

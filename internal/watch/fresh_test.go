@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // first returns the first value of s that is not suspended.
@@ -41,7 +42,7 @@ func TestFirstValueIsFresh(t *testing.T) {
 						w.c.Watch(bg, "/a", event.Data)
 						w.c.Kit().WatchUntilDeleted(bg, "/a")
 					}
-					for i := 1; i <= 300; i++ {
+					for i := 1; i <= harness.Times(90, 300); i++ {
 						switch {
 						case failure == "reset" && i%3 == 0:
 							go w.line.Reset()
@@ -80,7 +81,7 @@ func TestNameUsedAgain(t *testing.T) {
 		for _, failure := range []string{"none", "reset"} {
 			t.Run(fmt.Sprintf("%d others, %s", others, failure), func(t *testing.T) {
 				bubble(t, func(w *world) {
-					for i := range 300 {
+					for i := range harness.Times(90, 300) {
 						if failure == "reset" && i%3 == 0 {
 							go w.line.Reset()
 						}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
@@ -28,7 +29,8 @@ func TestSetIsOfOneMoment(t *testing.T) {
 			return coordtest.Pass
 		},
 	}
-	const nodes, writes = 5, 120
+	const nodes = 5
+	writes := harness.Times(60, 120)
 	for _, name := range slices.Sorted(maps.Keys(breaks)) {
 		for every := range 7 {
 			if name == "nothing" && every > 0 {

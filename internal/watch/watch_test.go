@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // What each kind says of a znode's life, and of what does not concern it
@@ -166,6 +168,7 @@ func TestFollow(t *testing.T) {
 
 // A burst ends on the last value, for those who read and for those who do not.
 func TestWatchEndsOnTheLastOfABurst(t *testing.T) {
+	n := harness.Times(3_000, 10_000)
 	bubble(t, func(w *world) {
 		w.Create("/a", "")
 		lazy, keen := w.c.Watch(bg, "/a", event.Data), w.c.Watch(bg, "/a", event.Data)
@@ -177,16 +180,16 @@ func TestWatchEndsOnTheLastOfABurst(t *testing.T) {
 				if snap.Version <= last {
 					t.Errorf("version %d after %d", snap.Version, last)
 				}
-				if last = snap.Version; last == 10000 {
+				if last = snap.Version; last == int32(n) {
 					return
 				}
 			}
 		}()
-		for i := range 10000 {
+		for i := range n {
 			w.Set("/a", fmt.Sprint(i))
 		}
 		<-done
-		w.expect(lazy, event.Data, "9999")
+		w.expect(lazy, event.Data, strconv.Itoa(n - 1))
 		w.quiet(lazy)
 	})
 }
