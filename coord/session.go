@@ -35,14 +35,13 @@ type Session struct {
 	// draining is closed when conn, after the end, looks for a server again. From then on
 	// its Close finds nothing to wait for.
 	draining chan struct{}
-	// wake holds a token while there is news for keepLease.
-	wake chan struct{}
-
 	// The rest is guarded by c.mu.
 
 	// id is zero until the first handshake.
 	id    SessionID
 	lease lease
+	// timer calls keepLease; nil until the session is established.
+	timer *time.Timer
 	// gate is open while a server serves the session. After the end it stays open or not,
 	// as it was then, but admits nothing.
 	gate gate
@@ -71,7 +70,6 @@ func (c *Client) newSession() *Session {
 	s := &Session{
 		c:        c,
 		draining: make(chan struct{}),
-		wake:     make(chan struct{}, 1),
 		synced:   c.session == nil, // there is nothing to catch up with
 		lease:    lease{timeout: sessionTimeout(c.opts.SessionTimeout)},
 		gate:     gate{drained: make(chan struct{})},
@@ -120,6 +118,7 @@ func (s *Session) finish(cause error) {
 	}
 	waiting := s.gate.close()
 	s.cancel(cause)
+	s.endLease()
 	for _, q := range waiting {
 		s.conclude(q, answer{err: cause})
 	}

@@ -70,7 +70,7 @@ func (t *tappedConn) next() ([]byte, error) {
 		return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
 	case r.call != nil && h.Code == jute.CodeSessionMoved:
 		return nil, errMoved
-	case r.call != nil || h.Xid >= ownXids || login != "":
+	case r.call != nil || h.Xid >= ownXids || h.Xid == jute.XidPing || login != "":
 		return nil, nil
 	}
 	if h.Xid >= 0 {
