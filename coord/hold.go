@@ -43,10 +43,10 @@ type Hold struct {
 	session    *Session // in which it is held; nil until acquired
 	node       string   // the full path of the znode that its Guard checks; "" if there is none
 	token      Token
-	err        error    // the one cause; set once
-	notRemoved error    // why the znode could not be removed
-	released   bool     // release is closed
-	info       HoldInfo // as reported; guarded by mu once others know h
+	err        error     // the one cause; set once
+	notRemoved error     // why the znode could not be removed
+	released   bool      // release is closed
+	info       *HoldInfo // as reported, nil if nobody listens; guarded by mu once others know h
 }
 
 // ID returns a number that tells the holds of a program apart, also in a [HoldInfo] and in

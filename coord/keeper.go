@@ -83,10 +83,25 @@ func (k *Keeper) Await(ctx context.Context) (*Session, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	// Most often nothing is to be waited for. Then the contexts that are made below, and
+	// what the Hold's keeps of them, would be for nothing.
+	if s := k.h.c.connected(); s != nil && k.h.work.Err() == nil {
+		return s, nil
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(k.Context(), func() { stop(ErrReleased) })()
 	return k.h.c.kit.Await(ctx)
+}
+
+// connected returns the present session, nil if it is not connected.
+func (c *Client) connected() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != Connected {
+		return nil
+	}
+	return c.session
 }
 
 // Acquired makes the Hold held, in session s. From now on its Guard checks the znode at

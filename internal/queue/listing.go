@@ -2,6 +2,7 @@ package queue
 
 import (
 	"sync"
+	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ask"
@@ -19,6 +20,23 @@ type neighborhood struct {
 	by      map[string]*neighbor // those that may have a znode, by id
 	running *reading             // the last that has begun; may be over
 	next    *reading             // the one that begins when that is over
+
+	rings time.Time     // when
+	rung  chan struct{} // is closed, for all that have waited for long by then
+}
+
+// alarm returns a channel that is closed after a time between half of d and d. One serves
+// many, where each would have a timer.
+func (n *neighborhood) alarm(d time.Duration) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	if n.rung == nil || n.rings.Sub(now) < d/2 {
+		rung := make(chan struct{})
+		n.rings, n.rung = now.Add(d), rung
+		time.AfterFunc(d, func() { close(rung) })
+	}
+	return n.rung
 }
 
 // neighborhoods are those of one client. They are kept in the client's values.
