@@ -9,7 +9,7 @@ import (
 
 func TestScenarios(t *testing.T) { locktest.Scenarios(t, mutex) }
 
-func TestFaults(t *testing.T) { locktest.Faults(t, mutex) }
+func TestFaults(t *testing.T) { locktest.Faults(t, mutex, together...) }
 
 func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, mutex) }
 
