@@ -55,6 +55,7 @@ type node struct {
 const maxRetry = time.Minute
 
 func (f *follower[T]) run(ctx context.Context) error {
+	f.set.Below(f.root)
 	f.set.Add(f.root, event.Children, false)
 	for {
 		var a answer
