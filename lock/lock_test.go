@@ -14,7 +14,7 @@ func TestScenarios(t *testing.T) {
 	locktest.Scenarios(t, mutex)
 }
 
-func TestFaults(t *testing.T) { locktest.Faults(t, mutex) }
+func TestFaults(t *testing.T) { locktest.Faults(t, mutex, together...) }
 
 func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, mutex) }
 
