@@ -33,8 +33,6 @@ func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) er
 		path:     path,
 		ctx:      ctx,
 		acquired: make(chan struct{}),
-		lost:     make(chan struct{}),
-		done:     make(chan struct{}),
 		release:  make(chan struct{}),
 	}
 	h.work, h.stop = context.WithCancelCause(context.Background())
@@ -48,7 +46,9 @@ func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) er
 	})
 	if !ok {
 		h.end(ErrClosed)
-		close(h.done)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.shut(&h.done)
 	}
 	return h
 }
@@ -65,9 +65,9 @@ func (h *Hold) finish(cause error) {
 	}
 	h.c.forget(h)
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.c.report.gone(h)
-	h.mu.Unlock()
-	close(h.done)
+	h.shut(&h.done)
 }
 
 // Context returns a context that is canceled once the Hold has a cause, set by its

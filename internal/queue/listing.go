@@ -18,7 +18,7 @@ type neighborhood struct {
 	mu      sync.Mutex
 	count   int                  // of contenders; guarded by the mutex of neighborhoods
 	by      map[string]*neighbor // those that may have a znode, by id
-	running *reading             // the last that has begun; may be over
+	running *reading             // the one under way; nil if none is known to be
 	next    *reading             // the one that begins when that is over
 
 	rings time.Time     // when
@@ -123,7 +123,10 @@ func (n *neighborhood) read(synced bool) *reading {
 
 // begin begins the next reading, unless one is under way. It is called with n.mu held.
 func (n *neighborhood) begin() {
-	if n.next == nil || n.running != nil && !n.running.ended() {
+	if n.running != nil && n.running.ended() {
+		n.running = nil // what was read is kept by those who have not taken it yet
+	}
+	if n.next == nil || n.running != nil {
 		return
 	}
 	l := n.next
