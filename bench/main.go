@@ -58,6 +58,7 @@ func measure() error {
 	flag.StringVar(&of, "peers", "", "clients, separated by commas; all if empty")
 	flag.DurationVar(&o.Measure, "secs", 0, "how long each run is measured, instead of the plan's own")
 	flag.StringVar(&o.Profile, "cpuprofile", "", "file for a CPU profile of zkcoord's client, the last one if there are several")
+	flag.StringVar(&o.Heap, "memprofile", "", "file for a heap profile of the same, while its contenders wait")
 	flag.StringVar(&out, "out", "out", "directory for the report")
 	flag.Parse()
 	o.Workloads, o.Peers = split(workloads), split(of)

@@ -73,7 +73,7 @@ func (w *world) bent(code jute.Code, ops ...jute.Op) *coord.Client {
 			Conn: conn,
 			Request: func(body []byte) []byte {
 				if h := jute.NewDecoder(body).RequestHeader(); slices.Contains(ops, h.Op) {
-					return jute.NewRequest(h.Xid, jute.OpCheckWatches).Body() // which is not implemented
+					return jute.NewRequest(h.Xid, jute.OpCountChildren).Body() // which is not implemented
 				}
 				return body
 			},

@@ -72,18 +72,30 @@ func (s *Session) newCall(ctx context.Context, p purpose, frame []byte) *call {
 // which they are started. Sooner or later q is over: at the latest when the connection
 // ends on which it was written; or, if it was not written, the session.
 func (s *Session) start(q *call) {
+	if wire, b := s.enter(q); b != nil {
+		wire.writeDirect(b)
+	}
+}
+
+// enter does the work of start, but for what there is to write, which it returns, and the
+// connection to write it to.
+func (s *Session) enter(q *call) (*tappedConn, []byte) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if len(q.frame)-4 > maxRequest {
 		s.conclude(q, answer{err: fmt.Errorf("%w: %d bytes: servers take %d", ErrTooLarge, len(q.frame)-4, maxRequest)})
-		return
+		return nil, nil
 	}
 	if err := s.Err(); err != nil {
 		s.conclude(q, answer{err: err})
-		return
+		return nil, nil
 	}
 	s.gate.enter(q)
-	s.admit()
+	if q := s.gate.next(); q != nil {
+		s.wire.queue(q)
+		return s.wire, s.wire.claim()
+	}
+	return nil, nil
 }
 
 // admit hands the connection what the gate lets in. It is called with c.mu held,

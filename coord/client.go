@@ -244,7 +244,7 @@ func (c *Client) become(s *Session, next State, cause error) {
 		s.lookUp() // a renewal may be due
 		if first {
 			s.opened = time.Now()
-			c.sessions.Go(s.keepLease)
+			s.beginLease()
 			c.report.session(c.report.trace.SessionBegin, s.info(s.opened, nil))
 		}
 		c.loop.Resume(first)

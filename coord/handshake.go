@@ -3,6 +3,7 @@ package coord
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
@@ -21,8 +22,7 @@ import (
 // no deadlines: keepLease sees to it that the server answers.
 
 // connectRequest returns frame, which begins the handshake, with the newest zxid that was
-// seen and the timeout to ask for. The library knows neither: it is never told a zxid, and
-// only half of the timeout. A server that is behind that zxid hangs up, so that the client
+// seen and the timeout to ask for. The library knows neither. A server that is behind that zxid hangs up, so that the client
 // does not read what is older than what it has seen.
 func (t *tappedConn) connectRequest(frame []byte) []byte {
 	t.asked = now()
@@ -58,7 +58,7 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	if r.Session != 0 { // zero is the answer that the session is over
 		t.authenticate()
 		t.rearm()
-		r.Timeout = t.s.Timeout() / 2
+		r.Timeout = math.MaxInt32 * time.Millisecond
 	}
 	t.stage = accepted
 	_ = t.Conn.SetWriteDeadline(time.Time{}) // from now on keepLease looks after it

@@ -123,6 +123,8 @@ type situation struct {
 	held, acquiring bool
 	// up says that there is a connection, and keepLease has not left it.
 	up bool
+	// quiet is for how long nothing has been written to the connection.
+	quiet time.Duration
 	// backlog is that of the connection.
 	backlog
 }
@@ -147,6 +149,8 @@ const (
 	renew
 	// askLeader: make a request that only a server with a leader answers.
 	askLeader
+	// beat: send a heartbeat.
+	beat
 )
 
 // silent returns for how long nothing has been heard. A session that has not been
@@ -241,7 +245,12 @@ func (l *lease) next(now moment, s situation) (action, time.Duration) {
 		}
 		wait = min(wait, due)
 	}
-	return rest, wait
+	// Every request is a heartbeat.
+	due := heartbeat - s.quiet
+	if due <= 0 {
+		return beat, wait
+	}
+	return rest, min(wait, due)
 }
 
 // patience is how long to wait for a renewal before another server is tried: longer than

@@ -25,10 +25,22 @@ const roomForBatch = 1 << 10
 //
 // There is no writer while there is nothing to write, so an idle connection costs none.
 func (t *tappedConn) send(q *call) {
+	t.queue(q)
+	t.startWriter()
+}
+
+// queue leaves q to the writer. It is called with c.mu held, and followed by startWriter,
+// or by claim.
+func (t *tappedConn) queue(q *call) {
 	q.stage = admitted
 	q.report.sent(t.s)
 	t.out = append(t.out, q)
-	if !t.busy {
+}
+
+// startWriter makes sure that what is in t.out will be written. It is called with c.mu
+// held.
+func (t *tappedConn) startWriter() {
+	if len(t.out) > 0 && !t.busy {
 		t.busy = true
 		t.s.c.sessions.Go(t.flush)
 	}
@@ -45,11 +57,15 @@ func (t *tappedConn) recall(q *call) {
 func (t *tappedConn) flush() {
 	for more := true; more; {
 		t.writing <- struct{}{} // between two pieces it is go-zookeeper's turn
+		t.s.c.mu.Lock()
+		b := t.batch()
+		if b == nil {
+			t.busy, more = false, false
+		}
+		t.s.c.mu.Unlock()
 		var err error
-		if b := t.batch(); b != nil {
+		if more {
 			err = t.write(b)
-		} else {
-			more = false
 		}
 		<-t.writing
 		if err != nil {
@@ -60,13 +76,9 @@ func (t *tappedConn) flush() {
 }
 
 // batch notes that the oldest of what is sent is written as of now, and returns it;
-// nil if there is nothing.
+// nil if there is nothing. It is called with c.mu held.
 func (t *tappedConn) batch() []byte {
-	s := t.s
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
 	if len(t.out) == 0 {
-		t.busy = false
 		return nil
 	}
 	b, n, at := t.room[:0], 0, now()

@@ -87,6 +87,9 @@ func (s *Session) situation(now moment) situation {
 	sit := situation{held: len(s.holds) > 0, acquiring: s.c.holds > 0}
 	if s.gate.open {
 		sit.up = !s.wire.abandoned
+		if len(s.wire.out) == 0 { // otherwise the line is busy
+			sit.quiet = now.since(s.wire.wrote)
+		}
 		sit.backlog = s.wire.sent.backlog(now, s.lease.silent(now))
 	}
 	return sit
@@ -95,29 +98,41 @@ func (s *Session) situation(now moment) situation {
 // keepLease ends the session when its lease runs out. Before that it leaves a server that
 // has fallen silent, or lost contact with the others, so that another can be tried in
 // time. While anything is held it keeps the lease renewed; while something is being
-// acquired it makes sure that the server has a leader. It runs from when the session is
-// established until it is over.
+// acquired it makes sure that the server has a leader. And it sends the heartbeats.
+//
+// It does what is to be done next, and sees to it that it is called again. It waits for
+// nothing. From when the session is established until it is over the timer either is set
+// or has called keepLease, which has not got c.mu yet. In c.sessions it counts as one
+// goroutine.
 func (s *Session) keepLease() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-s.wake:
-		case <-s.Done():
-			return
-		}
-		timer.Reset(s.tend())
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	wait := s.tend()
+	if s.Err() != nil {
+		s.c.sessions.Done()
+		return
+	}
+	s.timer.Reset(wait)
+}
+
+// beginLease begins to keep the lease. It is called with c.mu held.
+func (s *Session) beginLease() {
+	s.c.sessions.Add(1)
+	s.timer = time.AfterFunc(0, s.keepLease)
+}
+
+// endLease ends that, when the session is over. It is called with c.mu held.
+func (s *Session) endLease() {
+	if s.timer != nil && s.timer.Stop() {
+		s.c.sessions.Done()
 	}
 }
 
 // tend does what the lease wants done next, and returns after what time to call it again
-// at the latest. It waits for nothing: requests are made on goroutines of their own.
+// at the latest. It is called with c.mu held.
 func (s *Session) tend() time.Duration {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
 	if s.Err() != nil {
-		return time.Hour // keepLease is about to end
+		return 0
 	}
 	now := now()
 	do, wait := s.lease.next(now, s.situation(now))
@@ -129,23 +144,25 @@ func (s *Session) tend() time.Duration {
 			s.lease.leftAt = s.lease.renewed
 		}
 		s.wire.abandoned = true
-		wire := s.wire
-		s.c.mu.Unlock() // the connection may be the program's, and so its Close
-		defer s.c.mu.Lock()
-		wire.abort()
+		s.c.sessions.Go(s.wire.abort) // the connection may be the program's, and so its Close
 	case renew:
 		// What the check finds does not matter: the ensemble as a whole has said it. Until
 		// it has, the server answers nothing that is asked behind it, heartbeats neither.
 		// So one goes before, or a server that takes long would be found silent for what
 		// it was not asked.
-		s.wire.send(&call{op: jute.OpPing, frame: pingFrame(), own: true})
+		s.beat()
 		node := s.anyNode()
 		s.request(now, &s.lease.renewal, purpose{"renew", s.c.relative(node)}, multiFrame(&zk.CheckVersionRequest{Path: node, Version: -1}))
 	case askLeader:
 		s.request(now, &s.lease.asking, purpose{"sync", "/"}, syncFrame("/"))
+	case beat:
+		s.beat()
 	}
 	return wait
 }
+
+// beat sends a heartbeat. It is called with c.mu held.
+func (s *Session) beat() { s.wire.send(&call{op: jute.OpPing, frame: pingFrame(), own: true}) }
 
 // anyNode returns the full path of a znode of something that is held. Which one does not
 // matter: even a transaction that is refused, because the znode is gone or the client may
@@ -169,12 +186,11 @@ func (s *Session) request(now moment, a *attempt, p purpose, frame []byte) {
 	s.wire.send(q)
 }
 
-// lookUp makes keepLease ask the lease again, because something has changed. It never
-// blocks.
+// lookUp makes keepLease ask the lease again, because something has changed. It is called
+// with c.mu held.
 func (s *Session) lookUp() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it is about to do so
+	if s.timer != nil && s.timer.Stop() { // otherwise it is about to do so
+		s.timer.Reset(0)
 	}
 }
 

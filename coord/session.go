@@ -35,14 +35,13 @@ type Session struct {
 	// draining is closed when conn, after the end, looks for a server again. From then on
 	// its Close finds nothing to wait for.
 	draining chan struct{}
-	// wake holds a token while there is news for keepLease.
-	wake chan struct{}
-
 	// The rest is guarded by c.mu.
 
 	// id is zero until the first handshake.
 	id    SessionID
 	lease lease
+	// timer calls keepLease; nil until the session is established.
+	timer *time.Timer
 	// gate is open while a server serves the session. After the end it stays open or not,
 	// as it was then, but admits nothing.
 	gate gate
@@ -55,6 +54,10 @@ type Session struct {
 	// is set: the program has armed them by go-zookeeper.
 	armed  armory
 	shared bool
+	// treeless says that the servers are not asked for recursive watches any more, and
+	// refusals counts how often in a row one has hung up instead of an answer.
+	treeless bool
+	refusals int
 	// synced says that reads need not catch up any more: see catchUp.
 	synced bool
 	// holds are those that were granted in the session and are not over. They include
@@ -71,7 +74,6 @@ func (c *Client) newSession() *Session {
 	s := &Session{
 		c:        c,
 		draining: make(chan struct{}),
-		wake:     make(chan struct{}, 1),
 		synced:   c.session == nil, // there is nothing to catch up with
 		lease:    lease{timeout: sessionTimeout(c.opts.SessionTimeout)},
 		gate:     gate{drained: make(chan struct{})},
@@ -120,6 +122,7 @@ func (s *Session) finish(cause error) {
 	}
 	waiting := s.gate.close()
 	s.cancel(cause)
+	s.endLease()
 	for _, q := range waiting {
 		s.conclude(q, answer{err: cause})
 	}

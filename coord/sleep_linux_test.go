@@ -36,3 +36,35 @@ func TestSleptAsksTheKernel(t *testing.T) {
 		t.Errorf("slept %v there and %v here", time.Duration(n), slept())
 	}
 }
+
+// The clocks that count sleep are read when the wall clock has moved, whether by a sleep or
+// because it was set, and not otherwise. Short sleeps add up.
+func TestSleptReadsWhenTheWallClockMoves(t *testing.T) {
+	var r sleepReading
+	var wall, asleep time.Duration
+	reads := 0
+	check := func(what string, want time.Duration, read bool) {
+		t.Helper()
+		before := reads
+		got := r.slept(wall, func() time.Duration { reads++; return asleep })
+		if got != want || reads > before != read {
+			t.Errorf("%s: slept %v, want %v; read: %v, want %v", what, got, want, reads > before, read)
+		}
+	}
+	check("at first", 0, true)
+	check("again", 0, false)
+	wall, asleep = wall+time.Hour, asleep+time.Hour
+	check("after a sleep", time.Hour, true)
+	check("later", time.Hour, false)
+	wall += time.Minute
+	check("wall clock set forward", time.Hour, true)
+	wall -= 2 * time.Hour
+	check("wall clock set back", time.Hour, true)
+	for range 100 { // each too short to be noticed
+		wall, asleep = wall+noSleep/10, asleep+noSleep/10
+		r.slept(wall, func() time.Duration { return asleep })
+	}
+	if d := asleep - r.slept(wall, func() time.Duration { return asleep }); d < 0 || d > noSleep {
+		t.Errorf("of 100 short sleeps, %v have not been noticed", d)
+	}
+}

@@ -25,8 +25,8 @@ type sessionTimeout time.Duration
 // 2T/3, less a twenty-fifth of that, since clocks run at different speeds.
 func (t sessionTimeout) lease() time.Duration { return time.Duration(t) * 16 / 25 }
 
-// heartbeat is how often a heartbeat is sent, and after what time a renewal is followed by
-// the next one.
+// heartbeat is for how long nothing is sent before a heartbeat is, and after what time a
+// renewal is followed by the next one.
 func (t sessionTimeout) heartbeat() time.Duration { return time.Duration(t) / 6 }
 
 // silence is how long to wait for an answer before another server is tried: long enough

@@ -20,13 +20,13 @@ import (
 // has carried it out. The lease is computed from that.
 //
 // The session's own requests are made by the tap alone: see outgoing.go. The library
-// knows neither them nor their answers. It makes the connections, sends the heartbeats,
-// ends the session, and serves the program that uses [Client.Conn].
+// knows neither them nor their answers. It makes the connections, ends the session, and
+// serves the program that uses [Client.Conn].
 //
 // And the tap changes what the library does in four ways:
 //
-//   - The library is told half of the session timeout, so that it sends heartbeats twice
-//     as often. The server is told the whole.
+//   - The library sends heartbeats whether they are needed or not. It is told a session
+//     timeout of weeks, and keepLease sends them. The server is told the true timeout.
 //   - The library gives up on a server that takes long over one frame. The tap takes no
 //     deadlines from it: keepLease decides, by everything that comes.
 //   - The library's record of the newest zxid races with its own reading of it when it
@@ -61,10 +61,14 @@ type tappedConn struct {
 	// writing holds a token while something is written. A mutex would not do, because
 	// flushed waits for it with a limit.
 	writing chan struct{}
+	// direct is nil if nothing can be written without another goroutine.
+	direct *direct
 
 	// The rest is guarded by s.c.mu.
 
 	sent pipeline
+	// wrote is when something was last written.
+	wrote moment
 	// abandoned says that keepLease has left the server, and ended that there are no more
 	// answers.
 	abandoned, ended bool
@@ -100,8 +104,9 @@ func (s *Session) adopt(conn net.Conn, server string, began, by time.Time) (*tap
 		s:       s,
 		server:  server,
 		began:   began,
-		in:      bufio.NewReaderSize(conn, 16<<10),
+		in:      bufio.NewReaderSize(conn, 4<<10),
 		writing: make(chan struct{}, 1),
+		direct:  newDirect(conn),
 	}
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -215,7 +220,7 @@ func (t *tappedConn) request(frame []byte) []byte {
 // held.
 func (t *tappedConn) note(at moment, r request) {
 	r.at, r.acked, r.writes = at, t.s.lease.acked, r.op.Writes()
-	t.sent = append(t.sent, r)
+	t.sent, t.wrote = append(t.sent, r), at
 }
 
 // write writes a frame, a long one in pieces. If the kernel takes another piece, the server

@@ -103,7 +103,7 @@ func withoutContainers(conn net.Conn) net.Conn {
 	return &harness.Tap{Conn: conn, Request: func(body []byte) []byte {
 		h := jute.NewDecoder(body).RequestHeader()
 		if h.Op == jute.OpCreateContainer {
-			return jute.NewRequest(h.Xid, jute.OpCheckWatches).Body() // which is not implemented
+			return jute.NewRequest(h.Xid, jute.OpCountChildren).Body() // which is not implemented
 		}
 		return body
 	}}

@@ -23,7 +23,7 @@
 //     for at most 50 ms of holding, or a sixth of the session timeout of waiting.
 //     Before that it is not watched, for most are gone by then.
 //
-// Where many wait, a hand-over costs no request: see baton.go.
+// Where many wait, a hand-over costs the one that gets the lock no request: see baton.go.
 //
 // # How it fails
 //
@@ -32,10 +32,20 @@
 // write permission, a znode without read permission and a missing directory are coped
 // with; any other refusal ends the contender, with the refusal as the cause.
 //
-// # Goroutines
+// # Many of one session
 //
-// The driver's goroutine owns the machine and everything else of a contender. Each
-// request runs on a goroutine of its own, one at a time, and sends its answer to the
-// driver. What the holds of one client must know of each other is in the client's
-// values: see [Stake] and [Downgrade]. No lock is held while another is taken.
+// The contenders of one session in one directory are neighbors. One that waits for a
+// neighbor is told by it how it has left, and needs no watch. One listing serves all whose
+// znodes were asked for before it began. So a crowd of them costs the ensemble little more
+// than their znodes.
+//
+// # Goroutines and locks
+//
+// The driver's goroutine owns the machine and everything else of a contender. Its requests
+// are started in the session and cost no goroutine, but for those that are rare and may
+// block, such as making a directory. There is one at a time, and a listing that is begun
+// together with a create. What the holds of one client must know of each other is in the
+// client's values: see [Stake], [Downgrade], and the neighborhood. A neighborhood's mutex
+// is held while a listing begins, which takes the client's; otherwise no lock is held while
+// another is taken.
 package queue

@@ -42,3 +42,28 @@ func (m *machine) finish(err error) action {
 	m.state = done
 	return action{}
 }
+
+// A departure says how a contender has left its place in the queue.
+type departure uint8
+
+const (
+	present departure = iota // it has not
+	unclear                  // its node may be there still
+	vacated                  // its node is gone; there may be others before that place
+	emptied                  // its node is gone, and so are all that were before it
+)
+
+// departure returns how our node has left after a step by in.
+func (m *machine) departure(in input) departure {
+	switch {
+	case in.kind == replaced, in.kind == listed && m.state == creating:
+		return vacated // for a read in its place; or it was lost, and comes again behind the others
+	case m.state != done:
+		return present
+	case m.stays:
+		return unclear
+	case m.head:
+		return emptied
+	}
+	return vacated
+}

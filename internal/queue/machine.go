@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"errors"
+	"strings"
 )
 
 // A state says where a contender stands. The driver derives from it what to tell
@@ -61,7 +62,16 @@ type input struct {
 	token     int64
 	onlyChild bool
 	names     []string
+	order     *order // names in order, if many look for their places there
 	err       error
+}
+
+// place returns the place of the contender id in what was listed.
+func (in input) place(id string) place {
+	if in.order != nil {
+		return in.order.place(id)
+	}
+	return placeOf(in.names, id)
 }
 
 // A verb is the kind of an action.
@@ -104,7 +114,7 @@ type machine struct {
 	id     string // identifies our node; chosen before the create, so that a lost answer can be made good
 	mode   Mode   // of our node when created
 	try    bool   // leave rather than wait
-	causes causes
+	causes *causes
 
 	state       state
 	node        string // name of our node once known; changed by replaced alone
@@ -112,6 +122,8 @@ type machine struct {
 	confirmed   bool   // our node was there when it was created or last read, and the connection has not been lost since
 	gone        bool   // our node is gone, and what remains is our baton
 	lastBlocker bool   // in waiting: the contender that we watch is the only one that blocks
+	head        bool   // we do not only read, and all that were before our node are gone
+	stays       bool   // in done: our node may be there still
 	cause       error  // the first reason to end; once it is set, the machine neither enters held nor waits
 }
 
@@ -133,11 +145,12 @@ func (m *machine) step(in input) action {
 			return m.leave(m.causes.exhausted)
 		}
 		m.state = held // the transaction that made our node found no other child
+		m.head = m.mode != Read
 	case unknown:
 		m.state = looking
 		return action{verb: list, sync: true} // unsynced, a server that lags would hide our node
 	case listed:
-		return m.decide(placeOf(in.names, m.id))
+		return m.decide(in.place(m.id))
 	case removed:
 		if m.state == downgrading {
 			return m.lose()
@@ -158,7 +171,7 @@ func (m *machine) step(in input) action {
 		// Either there is no node of ours, or it stays until the session
 		// ends: it may not be removed or, with the create's answer lost, not
 		// be looked for.
-		m.cause = errors.Join(m.cause, in.err)
+		m.cause, m.stays = errors.Join(m.cause, in.err), true
 		return m.finish(nil)
 	case passed:
 		if m.state != waiting {
@@ -203,6 +216,7 @@ func (m *machine) step(in input) action {
 			return m.end(m.causes.revoked)
 		}
 	case expired:
+		m.stays = true
 		return m.finish(in.err)
 	case quit:
 		return m.end(in.err)
@@ -228,7 +242,9 @@ func (m *machine) decide(p place) action {
 		m.state = creating // the lost create was never done, and never will be
 		return action{verb: create, baton: hasBaton(m.id)}
 	}
-	m.node = p.me.name
+	if m.node != p.me.name {
+		m.node = strings.Clone(p.me.name) // without the rest of the list
+	}
 	switch {
 	case m.cause != nil:
 		return m.leave(nil)
@@ -244,7 +260,7 @@ func (m *machine) decide(p place) action {
 	m.lastBlocker = p.blocked == 1 && (p.nearest.mode != Write || !blocks(Read, p.me.mode))
 	// Watching the nearest, and not the head, makes each release wake one.
 	m.state = waiting
-	return action{verb: watch, node: p.nearest.name, baton: !m.lastBlocker && p.nearest.hasBaton()}
+	return action{verb: watch, node: strings.Clone(p.nearest.name), baton: !m.lastBlocker && p.nearest.hasBaton()}
 }
 
 // afterDowngrade goes on after a downgrade, done or refused. The driver watches
@@ -261,6 +277,7 @@ func (m *machine) afterDowngrade() action {
 // atHead takes the lock, unless our node may have been removed while the connection
 // was down. Then it waits until the node is confirmed.
 func (m *machine) atHead() action {
+	m.head = m.mode != Read
 	m.state = confirming
 	if m.confirmed {
 		m.state = held

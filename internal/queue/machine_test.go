@@ -22,7 +22,7 @@ func TestTraces(t *testing.T) {
 		return func(args []string) string {
 			var do action
 			if args[0] == "start" {
-				m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: modelCauses}
+				m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: &modelCauses}
 				if slices.Contains(args, "baton") {
 					m.id += batonMark
 				}
@@ -143,7 +143,7 @@ func short(name string) string {
 // R6: of an end and a clean-up that failed, the end comes first, and both can
 // be asked for.
 func TestCausesAreJoined(t *testing.T) {
-	m := machine{id: modelIDs[0], causes: modelCauses}
+	m := machine{id: modelIDs[0], causes: &modelCauses}
 	m.step(input{kind: created, node: long("me-5"), token: 12, onlyChild: true})
 	m.step(input{kind: quit, err: errReleased})
 	m.step(input{kind: refused, err: errDenied})

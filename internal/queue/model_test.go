@@ -87,7 +87,10 @@ type client struct {
 	name  string // of the node ahead
 	baton bool   // its baton is followed in its place
 	freed bool   // not heard yet
-	hand  bool   // and that is word of its baton, that it was passed
+	hand  bool   // and that is word of its baton, that it was passed, or of a neighbor, that all before it were gone
+	near  bool   // the one ahead is a neighbor, which tells how it leaves
+
+	parted bool // has told its neighbors so
 
 	sure   bool // confirmed was heard, and no doubt since
 	told   bool // that its node is gone
@@ -103,7 +106,7 @@ func newWorld(r *rule, step func(*machine, input) action) world {
 	}
 	for i := range r.n {
 		w.clients[i] = client{
-			m:     machine{id: r.id(i), mode: r.mode(i), try: i >= r.n-r.try, causes: modelCauses},
+			m:     machine{id: r.id(i), mode: r.mode(i), try: i >= r.n-r.try, causes: &modelCauses},
 			up:    true,
 			phase: sent,
 			req:   action{verb: create},
@@ -192,7 +195,7 @@ func (w *world) do(a act) {
 		if c.hand {
 			in.kind = passed
 		}
-		c.freed, c.hand, c.baton, c.name = false, false, false, ""
+		c.freed, c.hand, c.baton, c.near, c.name = false, false, false, false, ""
 		w.tell(c, in)
 	case lose, sever:
 		w.budget.loss--
@@ -202,7 +205,7 @@ func (w *world) do(a act) {
 		if c.m.node != "" && !slices.Contains(c.words[:c.nword], gone) {
 			c.own = asked
 		}
-		if c.name != "" && !c.freed {
+		if c.name != "" && !c.freed && !c.near {
 			c.ahead = asked
 		}
 	case cancel:

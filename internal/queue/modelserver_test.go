@@ -28,7 +28,10 @@ const (
 func (w *world) breakLink(c *client, lose bool) {
 	c.up = false
 	if lose {
-		c.words, c.nword, c.freed, c.hand = [8]kind{}, 0, false, false
+		c.words, c.nword = [8]kind{}, 0
+		if !c.near {
+			c.freed, c.hand = false, false
+		}
 		if c.phase == answered && c.reply.kind != unknown {
 			c.lags = c.lags || c.reply.kind == created
 			c.phase, c.reply = sent, input{}
@@ -39,7 +42,7 @@ func (w *world) breakLink(c *client, lose bool) {
 	}
 	// Word of it comes with what is followed, if there is any. Of a node of its own that
 	// it has only just made it may hear nothing.
-	if c.m.node != "" && (c.own == armed || c.ahead == armed) {
+	if c.m.node != "" && (c.own == armed || c.ahead == armed || c.near) {
 		c.push(doubt)
 	}
 	c.own, c.ahead = off, off
@@ -171,6 +174,9 @@ func (w *world) tell(c *client, in input) {
 	case nothing:
 	case watch:
 		c.name, c.ahead, c.baton, c.freed, c.hand = do.node, asked, do.baton, false, false
+		if c.near = w.isNear(c.name); c.near {
+			c.ahead, c.baton = off, false
+		}
 		if !mayWaitFor(c.m.node, c.name) {
 			w.fault = "waits for a contender that does not block it"
 		}
@@ -207,6 +213,7 @@ func (w *world) tell(c *client, in input) {
 	if node == "" && c.m.node != "" {
 		c.own = asked
 	}
+	w.part(c, c.m.departure(in))
 	if c.m.state != done {
 		return
 	}
@@ -216,8 +223,36 @@ func (w *world) tell(c *client, in input) {
 		c.phase, c.req, c.reply = idle, action{}, input{}
 	}
 	c.own, c.words, c.nword = off, [8]kind{}, 0
-	c.ahead, c.name, c.baton, c.freed, c.hand = off, "", false, false, false
+	c.ahead, c.name, c.baton, c.freed, c.hand, c.near = off, "", false, false, false, false
 	c.up, c.lags, c.sure = true, false, false
+}
+
+// isNear reports whether the node of this name is that of a neighbor that has not left.
+func (w *world) isNear(name string) bool {
+	i := w.owner(name)
+	if !w.rule.near || i < 0 || w.clients[i].parted {
+		return false
+	}
+	other, _ := parse(name)
+	return other.mode == w.clients[i].m.mode
+}
+
+// part tells the neighbors of c how it leaves its place.
+func (w *world) part(c *client, how departure) {
+	if how == present || c.parted || !w.rule.near {
+		return
+	}
+	c.parted = true
+	for i := range w.clients {
+		k := &w.clients[i]
+		switch {
+		case !k.near || idOf(k.name) != c.m.id:
+		case how == unclear:
+			k.near, k.ahead = false, asked
+		default:
+			k.freed, k.hand = true, how == emptied
+		}
+	}
 }
 
 func (c *client) push(s kind) {

@@ -85,6 +85,20 @@ var mutants = []mutant{
 		}
 		return m.step(in)
 	}},
+	{"says that all before it are gone though it never held", rule{n: 3, near: true, budget: budget{cancel: 1}}, func(m *machine, in input) action {
+		m.head = true
+		return m.step(in)
+	}},
+	{"says as a reader that all before it are gone", rule{n: 3, kinds: "rrw", near: true}, func(m *machine, in input) action {
+		do := m.step(in)
+		m.head = m.head || m.state == held
+		return do
+	}},
+	{"says that its node is gone though it may not be removed", rule{n: 3, near: true, budget: budget{refuse: 1}}, func(m *machine, in input) action {
+		do := m.step(in)
+		m.stays = false
+		return do
+	}},
 	{"follows the head", rule{n: 3}, func(m *machine, in input) action {
 		do := m.step(in)
 		if do.verb == watch {

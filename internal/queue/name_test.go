@@ -95,7 +95,7 @@ func FuzzParse(f *testing.F) {
 		if got, want := asRead(fmt.Sprintf("%s%010d", prefix(someID, Write), n)), fmt.Sprintf("%s%010d", prefix(someID, Read), n); got != want {
 			t.Errorf("%q as a read, want %q", got, want)
 		}
-		m := machine{id: someUUID, causes: modelCauses}
+		m := machine{id: someUUID, causes: &modelCauses}
 		m.step(input{kind: unknown})
 		m.step(input{kind: listed, names: []string{name, prefix(someUUID, Lock) + "0000000001"}})
 	})
@@ -105,6 +105,10 @@ func FuzzParse(f *testing.F) {
 func checkPlace(t *testing.T, children []string, id string) {
 	t.Helper()
 	p, all := placeOf(children, id), inOrder(children)
+	names := slices.CompactFunc(slices.Clone(all), func(a, b contender) bool { return a.id == b.id })
+	if shared := newOrder(children).place(id); len(names) == len(all) && shared != p {
+		t.Errorf("%q: found %+v in the shared order, want %+v", children, shared, p)
+	}
 	i := slices.IndexFunc(all, func(c contender) bool { return c.id == id })
 	if p.found != (i >= 0) {
 		t.Errorf("%q: found is %t", children, p.found)

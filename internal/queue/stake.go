@@ -16,21 +16,28 @@ import (
 // By their stakes a try knows what its own client has given up and is about to remove.
 // It waits for that, instead of taking it for another contender.
 type Stake struct {
-	id   string // in the name of its znode; empty if the name has none
-	k    *coord.Keeper
-	over chan struct{}
+	id    string // in the name of its znode; empty if the name has none
+	k     *coord.Keeper
+	among *stakes
+
+	// Guarded by among.mu.
+	ended bool
+	over  chan struct{} // closed when it is; nil as long as nobody waits for that
 }
 
 // stakes are those of one client, by path. They are kept in the client's values.
 type stakes struct {
 	mu sync.Mutex
-	at map[string]map[*Stake]bool
+	at map[string]map[*Stake]struct{}
 }
 
 type stakesKey struct{}
 
 func stakesOf(c *coord.Client) *stakes {
-	all, _ := c.Kit().Values().LoadOrStore(stakesKey{}, &stakes{at: make(map[string]map[*Stake]bool)})
+	if all, ok := c.Kit().Values().Load(stakesKey{}); ok {
+		return all.(*stakes)
+	}
+	all, _ := c.Kit().Values().LoadOrStore(stakesKey{}, &stakes{at: make(map[string]map[*Stake]struct{})})
 	return all.(*stakes)
 }
 
@@ -38,21 +45,35 @@ func stakesOf(c *coord.Client) *stakes {
 // over.
 func NewStake(c *coord.Client, path, id string, k *coord.Keeper) (end func()) {
 	all := stakesOf(c)
-	mine := &Stake{id, k, make(chan struct{})}
+	mine := &Stake{id: id, k: k, among: all}
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.at[path] == nil {
-		all.at[path] = make(map[*Stake]bool)
+		all.at[path] = make(map[*Stake]struct{})
 	}
-	all.at[path][mine] = true
+	all.at[path][mine] = struct{}{}
 	return func() {
 		all.mu.Lock()
 		defer all.mu.Unlock()
 		if delete(all.at[path], mine); len(all.at[path]) == 0 {
 			delete(all.at, path)
 		}
-		close(mine.over)
+		if mine.ended = true; mine.over != nil {
+			close(mine.over)
+		}
 	}
+}
+
+// end returns a channel that is closed when s is over.
+func (s *Stake) end() <-chan struct{} {
+	s.among.mu.Lock()
+	defer s.among.mu.Unlock()
+	if s.over == nil {
+		if s.over = make(chan struct{}); s.ended {
+			close(s.over)
+		}
+	}
+	return s.over
 }
 
 // Stakes returns those that c has at path now.
@@ -82,7 +103,7 @@ func (s *Stake) Yields(k *coord.Keeper, session *coord.Session) bool {
 		return false
 	}
 	select {
-	case <-s.over:
+	case <-s.end():
 		return true
 	case <-k.Context().Done():
 	case <-session.Done():

@@ -24,6 +24,7 @@ type rule struct {
 	try     int    // so many of them, the last ones, will not wait
 	budget  budget // the faults in it, in every distribution over it
 	batons  int    // so many of them, the first ones, have one
+	near    bool   // they are neighbors
 	foreign bool   // a contender of another make is first, and leaves some time
 	first   int32  // the first number that the server hands out
 	deep    bool   // too large for every day
@@ -76,6 +77,18 @@ var rules = []rule{
 	{name: "batons of three writers", n: 3, kinds: "www", batons: 3, budget: budget{share: 1}},
 	{name: "batons of readers and a writer", n: 3, kinds: "rrw", batons: 3},
 
+	{name: "neighbors", n: 3, near: true},
+	{name: "neighbors, cancel", n: 3, near: true, budget: budget{cancel: 1}},
+	{name: "neighbors, operator", n: 3, near: true, budget: budget{delete: 1}},
+	{name: "neighbors, loss", n: 2, near: true, budget: budget{loss: 1, delete: 1}},
+	{name: "neighbors, expiry", n: 3, near: true, budget: budget{expire: 1}},
+	{name: "neighbors, refusal", n: 3, near: true, budget: budget{refuse: 1}},
+	{name: "neighbors, foreign", n: 2, near: true, foreign: true, budget: budget{cancel: 1}},
+	{name: "neighbors with batons, operator", n: 3, near: true, batons: 2, budget: budget{delete: 1}},
+	{name: "neighbors that write", n: 3, kinds: "www", near: true, budget: budget{share: 1}},
+	{name: "neighbors that read, and a writer", n: 3, kinds: "rrw", near: true, budget: budget{cancel: 1}},
+	{name: "neighbors that write, and a reader", n: 3, kinds: "rww", near: true, budget: budget{share: 1}},
+
 	{name: "two readers and a writer", n: 3, kinds: "rrw", budget: budget{share: 1}},
 	{name: "three writers", n: 3, kinds: "www", budget: budget{share: 1}},
 	{name: "readers alone", n: 2, kinds: "rr", budget: budget{loss: 1, delete: 1}},
@@ -112,6 +125,10 @@ var rules = []rule{
 	{name: "batons, cancels", n: 3, batons: 3, deep: true, budget: budget{cancel: 2}},
 	{name: "batons, operator and cancel", n: 3, batons: 3, deep: true, budget: budget{delete: 1, cancel: 1}},
 	{name: "batons of two writers, losses and operator", n: 2, kinds: "ww", batons: 2, deep: true, budget: budget{share: 1, loss: 1, delete: 1}},
+
+	{name: "neighbors, loss and cancel", n: 3, near: true, deep: true, budget: budget{loss: 1, cancel: 1}},
+	{name: "neighbors, loss and operator", n: 3, near: true, deep: true, budget: budget{loss: 1, delete: 1}},
+	{name: "neighbors, cancels", n: 3, near: true, deep: true, budget: budget{cancel: 2}},
 
 	{name: "all", n: 2, deep: true, budget: budget{loss: 1, cancel: 1, expire: 1, delete: 1, mark: 1, refuse: 1}},
 	{name: "cancels", n: 3, deep: true, budget: budget{cancel: 2}},
@@ -282,7 +299,7 @@ func (w *world) Key(b []byte) []byte {
 		b = append(b, byte(m.state), name(m.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
 			flags(m.confirmed, m.lastBlocker, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
 			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync, c.req.baton),
-			flags(c.baton, c.hand, w.batons[i], m.gone),
+			flags(c.baton, c.hand, w.batons[i], m.gone, m.head, m.stays, c.near, c.parted),
 			byte(c.phase), byte(c.req.verb), name(c.req.node), byte(c.own), byte(c.ahead), name(c.name), byte(c.token), byte(c.asks), byte(c.nword))
 		for _, s := range c.words[:c.nword] {
 			b = append(b, byte(s))

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -9,10 +10,12 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 )
 
-// A watchedNode is a znode that is watched until the driver needs it no more.
+// A watchedNode is a znode that is watched until the driver needs it no more. If it is
+// that of a neighbor, there is no stream.
 type watchedNode struct {
 	*event.Stream[event.Snapshot]
-	stop  context.CancelFunc
+	stop context.CancelFunc
+	*neighbor
 	over  bool   // the end of the stream has been noticed
 	node  string // its name
 	inDir bool   // the stream is of the directory
@@ -34,12 +37,12 @@ func (d *driver) followLate(was state) {
 	switch {
 	case !d.m.confirmed:
 		d.follow()
-	case d.overdue == nil && now == held:
-		d.overdue = time.NewTimer(lateHeld)
-	case d.overdue == nil:
-		d.overdue = time.NewTimer(d.s.Timeout() / 6)
+	case now == held && d.overdue == nil:
+		d.overdue, d.waited = time.NewTimer(lateHeld), nil
 	case now == held && was != held:
 		d.overdue.Reset(lateHeld)
+	case now != held && d.waited == nil:
+		d.waited = d.near.alarm(d.s.Timeout() / 6)
 	}
 }
 
@@ -58,23 +61,28 @@ func (d *driver) follow() {
 	}
 }
 
-// missedLoss reports whether in may grant the lock although the connection has been lost
-// since our node was made and no watch has told of that: a stream that has not had its
-// first value yet says nothing when the connection is lost.
-func (d *driver) missedLoss(in input) bool {
-	if d.heard || in.kind != blockerGone && in.kind != passed {
+// missedLoss reports whether the input may grant the lock although the connection has been lost
+// since our node was made, and that need not have been heard of: a stream that has not had
+// its first value yet says nothing when the connection is lost, and a neighbor may be
+// quicker than a stream. If so, our node is followed anew.
+func (d *driver) missedLoss(in kind) bool {
+	if in != blockerGone && in != passed || d.ahead == nil || d.heard && d.ahead.neighbor == nil {
 		return false
 	}
 	select {
 	case <-d.changed:
-		return true
 	default:
 		return false
 	}
+	if d.heard {
+		d.self.end()
+		d.self, d.heard = nil, false
+	}
+	return true
 }
 
 // hear tells the machine how our own node is.
-func (d *driver) hear(snap event.Snapshot) {
+func (d *driver) hear(snap *event.Snapshot) {
 	d.heard = true
 	switch {
 	case !snap.Exists, coord.SessionID(snap.EphemeralOwner) != d.s.ID():
@@ -91,6 +99,57 @@ func (d *driver) hear(snap event.Snapshot) {
 	case revoked:
 		d.step(input{kind: revokeAsked})
 	}
+}
+
+// hearAhead hears how the node ahead is, and reports whether the machine is to be told, with
+// in.
+func (d *driver) hearAhead(snap *event.Snapshot, in *input) bool {
+	switch {
+	case d.ahead.baton && !snap.Exists && snap.Version == 0:
+		// It was not passed on, or never there. The node itself has the last word.
+		d.ahead.end()
+		d.ahead = d.watch(d.ahead.node)
+		return false
+	case d.ahead.baton && !snap.Exists:
+		*in = input{kind: passed}
+	case d.ahead.gone(snap):
+		*in = input{kind: blockerGone}
+	case snap.Suspended && !d.heard:
+		*in = input{kind: doubt} // or else the watch on our own node tells
+	default:
+		return false // something was written to it
+	}
+	return true
+}
+
+// unfollowed notes that the node ahead is not followed any more, and follows in another way
+// if there is one.
+func (d *driver) unfollowed(in *input) bool {
+	d.ahead.over = true
+	switch {
+	case d.ahead.baton: // it may not be read
+		d.ahead = d.watch(d.ahead.node)
+		return false
+	case !d.ahead.inDir && errors.Is(d.ahead.Err(), coord.ErrNoAuth):
+		d.ahead = d.watchDir(d.ahead.node)
+		return false
+	}
+	*in = input{kind: quit, err: errors.Unwrap(d.ahead.Err())}
+	return true
+}
+
+// departed hears how the neighbor ahead has left.
+func (d *driver) departed(in *input) bool {
+	switch d.ahead.how {
+	case emptied:
+		*in = input{kind: passed}
+	case vacated:
+		*in = input{kind: blockerGone}
+	default: // the ensemble has to say
+		d.ahead = d.watch(d.ahead.node)
+		return false
+	}
+	return true
 }
 
 // watch watches a node of the queue.
@@ -113,8 +172,19 @@ func (d *driver) watchBaton(node string) *watchedNode {
 	return &watchedNode{Stream: d.c.Kit().WatchBaton(ctx, d.batonPath(idOf(node))), stop: stop, node: node, baton: true}
 }
 
+// watchAhead watches the node before ours, or its baton.
+func (d *driver) watchAhead(node string, baton bool) *watchedNode {
+	if other := d.near.find(node); other != nil {
+		return &watchedNode{neighbor: other, node: node}
+	}
+	if baton {
+		return d.watchBaton(node)
+	}
+	return d.watch(node)
+}
+
 // gone reports whether snap says that the node does not exist any more.
-func (w *watchedNode) gone(snap event.Snapshot) bool {
+func (w *watchedNode) gone(snap *event.Snapshot) bool {
 	if !w.inDir {
 		return !snap.Exists
 	}
@@ -123,7 +193,7 @@ func (w *watchedNode) gone(snap event.Snapshot) bool {
 
 // updates returns the snapshots, nil if there is no w.
 func (w *watchedNode) updates() <-chan event.Snapshot {
-	if w == nil {
+	if w == nil || w.Stream == nil {
 		return nil
 	}
 	return w.Updates()
@@ -132,15 +202,23 @@ func (w *watchedNode) updates() <-chan event.Snapshot {
 // done returns what is closed at the end of the stream, nil if there is no w or its
 // end has been noticed.
 func (w *watchedNode) done() <-chan struct{} {
-	if w == nil || w.over {
+	if w == nil || w.over || w.Stream == nil {
 		return nil
 	}
 	return w.Done()
 }
 
+// leaves returns what is closed when the neighbor has left, nil if w is of none.
+func (w *watchedNode) leaves() <-chan struct{} {
+	if w == nil || w.neighbor == nil {
+		return nil
+	}
+	return w.left
+}
+
 // end ends the watch, if there is a w.
 func (w *watchedNode) end() {
-	if w != nil {
+	if w != nil && w.stop != nil {
 		w.stop()
 	}
 }

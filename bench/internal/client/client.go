@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ type Flags struct {
 	Pause    time.Duration // shared: of the writer between two writes
 	Rate     int           // settings: changes a second
 	Profile  string        // the file for a CPU profile from begin to end; none if empty
+	Heap     string        // the file for a heap profile while all wait; none if empty
 }
 
 // Args returns the command line that says f.
@@ -57,6 +59,7 @@ func (f *Flags) define(set *flag.FlagSet) {
 	set.DurationVar(&f.Pause, "pause", f.Pause, "shared: of the writer between two writes")
 	set.IntVar(&f.Rate, "rate", f.Rate, "settings: changes a second")
 	set.StringVar(&f.Profile, "cpuprofile", f.Profile, "file for a CPU profile")
+	set.StringVar(&f.Heap, "memprofile", f.Heap, "file for a heap profile while all wait")
 }
 
 // Defaults is what a client does that is told nothing.
@@ -108,6 +111,9 @@ func Main(args []string) {
 	set := flag.NewFlagSet("client", flag.ExitOnError)
 	p.define(set)
 	_ = set.Parse(args) // it exits
+	if p.Heap != "" {
+		runtime.MemProfileRate = 512
+	}
 	run, known := Workloads[p.Workload]
 	if p.peer = Peers[p.Peer]; p.peer == nil || !known {
 		log.Fatalf("no peer %q or no workload %q", p.Peer, p.Workload)
@@ -181,6 +187,11 @@ func (p *process) grown(base, now memory) {
 	p.result["heap_kb"] = (now.heap - base.heap) / 1024 / n
 	p.result["stack_kb"] = (now.stack - base.stack) / 1024 / n
 	p.result["goroutines"] = (now.goroutines - base.goroutines) / n
+	if p.Heap != "" {
+		f, err := os.Create(p.Heap)
+		check(err)
+		check(errors.Join(pprof.WriteHeapProfile(f), f.Close()))
+	}
 }
 
 // quantiles notes the median and the 99th percentile of v, which it sorts.

@@ -11,7 +11,7 @@ import (
 
 // What is passed to a client on its command line arrives.
 func TestArgs(t *testing.T) {
-	f := Flags{"etcd", "queue", "host:1", "/r", 3, 4, 5, 6 * time.Second, 7 * time.Millisecond, 8 * time.Minute, 9, 10, "p.prof"}
+	f := Flags{"etcd", "queue", "host:1", "/r", 3, 4, 5, 6 * time.Second, 7 * time.Millisecond, 8 * time.Minute, 9, 10, "p.prof", "h.prof"}
 	var got Flags
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	got.define(set)

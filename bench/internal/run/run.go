@@ -23,6 +23,7 @@ type Options struct {
 	Limit   time.Duration // after which no run begins
 	Self    []string      // the command for the clients in Go
 	Profile string        // the file for a CPU profile of each client that is zkcoord; none if empty
+	Heap    string        // the file for a heap profile of the same; none if empty
 	Log     io.Writer     // gets a line for each run
 }
 
@@ -195,7 +196,7 @@ func (b *bench) one(ctx context.Context, servers []*server.Server, row Row, peer
 		flags.Warm *= 4 // it is compiled as it runs
 	}
 	if peer == "zkcoord" {
-		flags.Profile = b.Profile
+		flags.Profile, flags.Heap = b.Profile, b.Heap
 	}
 	if row.roundTrip > 0 {
 		way, err := server.NewDelay(s.Addr, row.roundTrip/2)
