@@ -180,6 +180,7 @@ func TestFailedStart(t *testing.T) {
 }
 
 func TestThreeNodes(t *testing.T) {
+	t.Parallel()
 	e := ensemble.New(t, &ensemble.Options{
 		Nodes:  3,
 		Tick:   500 * time.Millisecond,

@@ -18,6 +18,7 @@ import (
 // there are two that say they lead, and clients reach both, but a write is done only
 // by the new one. Healed, the old one follows.
 func TestIsolate(t *testing.T) {
+	t.Parallel()
 	e := ensemble.New(t, &ensemble.Options{
 		Nodes:      3,
 		Tick:       500 * time.Millisecond,

@@ -98,10 +98,7 @@ func reaped(w *World) {
 // R65, R14.)
 func cycles(w *World) {
 	const contenders = 4
-	total := 1_500
-	if harness.Stress {
-		total = 5_000
-	}
+	total := harness.Times(1_500, 5_000)
 	clients := []*Client{w.Client(10 * time.Second), w.Client(10 * time.Second)}
 	var acquire []func(context.Context) *coord.Hold // of one object each, which goroutines share
 	for _, c := range clients {
