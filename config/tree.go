@@ -49,9 +49,11 @@ type Values[T any] struct {
 // silent: with a round trip of 10 ms, at some 100 changes a second or more.
 //
 // The first listing of each directory, and each value, costs a request, as does
-// every change of a value. A directory of n znodes is listed at the first change at
-// once, and then at intervals of n times 50 µs, no matter what happens in between. There
-// are two watches for each znode.
+// every change of a value. When keys come or go in a directory of 128 znodes or more, it
+// takes two small requests to know which. A smaller one, and any one on servers before
+// 3.6, is listed: at the first change at once, and then, if it has n znodes, at intervals
+// of n times 50 µs, no matter what happens in between. There are two watches for each
+// znode.
 //
 // Decode is called as [Value.Watch] does. The stream ends with an [*coord.Error]
 // whose cause is ctx's, [coord.ErrClosed], or the ensemble's refusal to list the

@@ -23,6 +23,38 @@ func syncFrame(full string) []byte {
 	return e.Frame()
 }
 
+func setWatchesFrame(w jute.SetWatches) []byte {
+	e := jute.NewRequest(0, jute.OpSetWatches)
+	e.SetWatches(w)
+	return e.Frame()
+}
+
+// setTreesFrame returns the request that arms again what addWatchFrame has armed on an
+// earlier connection.
+func setTreesFrame(trees []string) []byte {
+	e := jute.NewRequest(0, jute.OpSetWatches2)
+	e.SetWatches(jute.SetWatches{})
+	e.Strings(nil)
+	e.Strings(trees)
+	return e.Frame()
+}
+
+// addWatchFrame returns the request to be told of all that happens at and below a path.
+func addWatchFrame(full string) []byte {
+	e := jute.NewRequest(0, jute.OpAddWatch)
+	e.String(full)
+	e.Int32(1) // persistent and recursive
+	return e.Frame()
+}
+
+// removeWatchesFrame returns the request to disarm all watches on a path.
+func removeWatchesFrame(full string) []byte {
+	e := jute.NewRequest(0, jute.OpRemoveWatches)
+	e.String(full)
+	e.Int32(3) // of any kind
+	return e.Frame()
+}
+
 func pingFrame() []byte { return jute.NewRequest(jute.XidPing, jute.OpPing).Frame() }
 
 // frameOf returns the frame of a request that is made by itself.

@@ -31,8 +31,6 @@ type Hold struct {
 	ctx      context.Context // of the operation, for its values
 	counted  bool            // the client has it among its holds
 	acquired chan struct{}
-	lost     chan struct{}
-	done     chan struct{}
 	release  chan struct{}     // closed by Release
 	work     context.Context   // ends, with Err as cause, when err is set
 	stop     func(cause error) // ends work
@@ -40,13 +38,14 @@ type Hold struct {
 	// Guarded by mu. Once err is set, session and token stay as they are: a Hold that has
 	// ended is not acquired any more.
 	mu         sync.Mutex
-	session    *Session // in which it is held; nil until acquired
-	node       string   // the full path of the znode that its Guard checks; "" if there is none
+	lost, done chan struct{} // see channel
+	session    *Session      // in which it is held; nil until acquired
+	node       string        // the full path of the znode that its Guard checks; "" if there is none
 	token      Token
-	err        error    // the one cause; set once
-	notRemoved error    // why the znode could not be removed
-	released   bool     // release is closed
-	info       HoldInfo // as reported; guarded by mu once others know h
+	err        error     // the one cause; set once
+	notRemoved error     // why the znode could not be removed
+	released   bool      // release is closed
+	info       *HoldInfo // as reported, nil if nobody listens; guarded by mu once others know h
 }
 
 // ID returns a number that tells the holds of a program apart, also in a [HoldInfo] and in
@@ -71,11 +70,38 @@ func (h *Hold) Acquired() <-chan struct{} { return h.acquired }
 //
 // A Hold that is released first is never lost. Done closes soon after Lost: once h is
 // acquired, select on Lost and not on Done.
-func (h *Hold) Lost() <-chan struct{} { return h.lost }
+func (h *Hold) Lost() <-chan struct{} { return h.channel(&h.lost) }
 
 // Done returns a channel that is closed when h is over: the client does nothing more
 // about it, and its znode is gone, or goes when the ensemble ends the session.
-func (h *Hold) Done() <-chan struct{} { return h.done }
+func (h *Hold) Done() <-chan struct{} { return h.channel(&h.done) }
+
+// closed is what a channel is that is closed before anybody asks for it.
+var closed = func() chan struct{} {
+	ch := make(chan struct{})
+	close(ch)
+	return ch
+}()
+
+// channel returns ch of h, which is made when it is first asked for: there may be many
+// holds, of which nobody asks for it while they wait.
+func (h *Hold) channel(ch *chan struct{}) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if *ch == nil {
+		*ch = make(chan struct{})
+	}
+	return *ch
+}
+
+// shut closes ch of h. It is called with h.mu held.
+func (h *Hold) shut(ch *chan struct{}) {
+	if *ch == nil {
+		*ch = closed
+		return
+	}
+	close(*ch)
+}
 
 // Err returns nil while h is being acquired or is held, and from then on the [*Error] that
 // says why it no longer is. Its Op is "release" if h was released, "lost" if it was held
@@ -190,11 +216,12 @@ func (h *Hold) Release(ctx context.Context) error {
 		close(h.release)
 	}
 	h.mu.Unlock()
+	over := h.Done()
 	select {
-	case <-h.done: // goes before the end of ctx
+	case <-over: // goes before the end of ctx
 	default:
 		select {
-		case <-h.done:
+		case <-over:
 		case <-ctx.Done():
 			return &Error{"release", h.path, context.Cause(ctx)}
 		}
@@ -236,7 +263,7 @@ func (h *Hold) endLocked(cause error) error {
 	h.err = &Error{op, h.path, cause}
 	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows
 	if h.session != nil && cause != ErrReleased {
-		close(h.lost)
+		h.shut(&h.lost)
 	}
 	h.c.report.ended(h, cause)
 	return h.err

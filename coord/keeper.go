@@ -33,8 +33,6 @@ func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) er
 		path:     path,
 		ctx:      ctx,
 		acquired: make(chan struct{}),
-		lost:     make(chan struct{}),
-		done:     make(chan struct{}),
 		release:  make(chan struct{}),
 	}
 	h.work, h.stop = context.WithCancelCause(context.Background())
@@ -48,7 +46,9 @@ func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) er
 	})
 	if !ok {
 		h.end(ErrClosed)
-		close(h.done)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.shut(&h.done)
 	}
 	return h
 }
@@ -65,9 +65,9 @@ func (h *Hold) finish(cause error) {
 	}
 	h.c.forget(h)
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.c.report.gone(h)
-	h.mu.Unlock()
-	close(h.done)
+	h.shut(&h.done)
 }
 
 // Context returns a context that is canceled once the Hold has a cause, set by its
@@ -83,10 +83,25 @@ func (k *Keeper) Await(ctx context.Context) (*Session, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	// Most often nothing is to be waited for. Then the contexts that are made below, and
+	// what the Hold's keeps of them, would be for nothing.
+	if s := k.h.c.connected(); s != nil && k.h.work.Err() == nil {
+		return s, nil
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(k.Context(), func() { stop(ErrReleased) })()
 	return k.h.c.kit.Await(ctx)
+}
+
+// connected returns the present session, nil if it is not connected.
+func (c *Client) connected() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != Connected {
+		return nil
+	}
+	return c.session
 }
 
 // Acquired makes the Hold held, in session s. From now on its Guard checks the znode at

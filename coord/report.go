@@ -138,8 +138,8 @@ func (r *reporter) asked(h *Hold) {
 	if !r.active {
 		return
 	}
-	h.info = HoldInfo{ID: h.id, Op: h.op, Path: h.path, Asked: time.Now()}
-	r.hold(r.trace.WaitBegin, h.ctx, h.info)
+	h.info = &HoldInfo{ID: h.id, Op: h.op, Path: h.path, Asked: time.Now()}
+	r.hold(r.trace.WaitBegin, h.ctx, *h.info)
 }
 
 // holds counts the holds of the program, of all clients, for their IDs: a program may give
@@ -151,7 +151,7 @@ func (r *reporter) acquired(h *Hold) {
 	if !r.active {
 		return
 	}
-	i := &h.info
+	i := h.info
 	i.Acquired, i.Token, i.Session = time.Now(), h.token, h.session.id
 	r.log(h.ctx, slog.LevelDebug, "zookeeper hold acquired", "op", i.Op, "path", i.Path, "hold", i.ID, "token", i.Token, "session", i.Session)
 	r.hold(r.trace.WaitEnd, h.ctx, *i)
@@ -165,7 +165,7 @@ func (r *reporter) ended(h *Hold, cause error) {
 	if !r.active || !h.counted {
 		return
 	}
-	i := &h.info
+	i := h.info
 	i.Ended, i.Err = time.Now(), cause
 	switch {
 	case i.Acquired.IsZero():
@@ -182,7 +182,7 @@ func (r *reporter) gone(h *Hold) {
 	if !r.active || !h.counted {
 		return
 	}
-	i := &h.info
+	i := h.info
 	i.Done = time.Now()
 	r.log(h.ctx, slog.LevelDebug, "zookeeper hold done", "op", i.Op, "path", i.Path, "hold", i.ID, "err", i.Err)
 	r.hold(r.trace.HoldDone, h.ctx, *i)
@@ -190,5 +190,5 @@ func (r *reporter) gone(h *Hold) {
 
 // notRemoved reports that the znode of h stays.
 func (r *reporter) notRemoved(h *Hold, err error) {
-	r.log(h.ctx, slog.LevelWarn, "zookeeper znode left behind until the session ends", "op", h.op, "path", h.path, "hold", h.info.ID, "err", err)
+	r.log(h.ctx, slog.LevelWarn, "zookeeper znode left behind until the session ends", "op", h.op, "path", h.path, "hold", h.id, "err", err)
 }

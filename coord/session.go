@@ -54,6 +54,10 @@ type Session struct {
 	// is set: the program has armed them by go-zookeeper.
 	armed  armory
 	shared bool
+	// treeless says that the servers are not asked for recursive watches any more, and
+	// refusals counts how often in a row one has hung up instead of an answer.
+	treeless bool
+	refusals int
 	// synced says that reads need not catch up any more: see catchUp.
 	synced bool
 	// holds are those that were granted in the session and are not over. They include

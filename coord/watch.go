@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 
 	"github.com/go-zookeeper/zk"
 
@@ -52,13 +53,17 @@ func (s source) Read(r *watch.Read) (*watch.Answer, error) {
 
 // carryOut makes r in s.
 func (s *Session) carryOut(r *watch.Read) (*watch.Answer, error) {
-	answer, err := r.Do(reader{s})
+	answer, err := r.Do(reader{s, r})
 	return answer, cmp.Or(s.Err(), err)
 }
 
-// A reader makes the requests of the loop. It implements [watch.Conn], with full paths.
-// Events do not come by the channels, which are nil: see [tappedConn.event].
-type reader struct{ s *Session }
+// A reader makes the requests of the loop for r. It implements [watch.Conn] and
+// [watch.Directory], with full paths. Events do not come by the channels, which are nil:
+// see [tappedConn.event].
+type reader struct {
+	s *Session
+	r *watch.Read
+}
 
 // read makes one request, and arms a watch if that is asked for.
 func (r reader) read(op jute.Op, path string, arm bool) (listed, *zk.Stat, error) {
@@ -66,6 +71,13 @@ func (r reader) read(op jute.Op, path string, arm bool) (listed, *zk.Stat, error
 	q := s.newCall(s.c.report.ctx, purpose{"watch", s.c.relative(path)}, readFrame(op, path, arm))
 	if arm {
 		q.watch = path
+	}
+	if r.r.Lists() {
+		q.then = func(a answer) {
+			if a.err == nil {
+				s.c.loop.Replied(r.r)
+			}
+		}
 	}
 	n, err := parse(s.await(s.c.ctx, q), asRead(op))
 	if err != nil {
@@ -108,6 +120,30 @@ func (r reader) Children(path string) ([]string, *zk.Stat, error) {
 func (r reader) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	n, stat, err := r.read(jute.OpGetChildren2, path, true)
 	return n.names, stat, nil, err
+}
+
+// Count implements [watch.Directory]. The request that arms the watches of an earlier
+// connection again arms one without a listing: given a zxid that is newer than any change,
+// it announces nothing. The question goes out behind it, without waiting.
+func (r reader) Count(path string, arm bool) (bool, *zk.Stat, error) {
+	s := r.s
+	var q *call
+	if arm {
+		frame := setWatchesFrame(jute.SetWatches{Zxid: math.MaxInt64, Child: []string{path}})
+		q = s.newCall(s.c.report.ctx, purpose{"watch", s.c.relative(path)}, frame)
+		q.watch = path
+		s.start(q)
+	}
+	there, stat, err := r.exists(path, false)
+	if err != nil || q == nil {
+		return there, stat, err
+	}
+	select {
+	case <-q.over: // what is asked later is answered later
+	case <-s.Done():
+		return false, nil, s.Err()
+	}
+	return there, stat, q.answer.err
 }
 
 // catchUp makes reads in s at least as new as those of earlier sessions. Within a

@@ -13,8 +13,12 @@ import (
 // anything else is asked for.
 
 // An armory is what is armed in a session: the paths in each of the three tables that
-// servers keep as well. One watch a path is enough, whoever wants it.
-type armory struct{ data, exist, child map[string]struct{} }
+// servers keep as well. One watch a path is enough, whoever wants it. The paths in tree
+// are those below which all events are to be told; true if the server has agreed.
+type armory struct {
+	data, exist, child map[string]struct{}
+	tree               map[string]bool
+}
 
 // arm notes that the answer to q has this code, if q was to arm a watch. It is called with
 // c.mu held.
@@ -28,7 +32,7 @@ func (s *Session) arm(q *call, code jute.Code) {
 		table = &s.armed.exist
 	case code != jute.OK:
 		return
-	case q.op == jute.OpGetChildren2:
+	case q.op == jute.OpGetChildren2, q.op == jute.OpSetWatches:
 		table = &s.armed.child
 	}
 	if *table == nil {
@@ -90,6 +94,7 @@ func (t *tappedConn) rearm() {
 	if s.Err() != nil || s.wire != t || t.ended {
 		return
 	}
+	t.rearmTrees()
 	var w jute.SetWatches
 	size := 0
 	flush := func() {
@@ -98,9 +103,7 @@ func (t *tappedConn) rearm() {
 		}
 		these := w
 		these.Zxid = t.seen
-		e := jute.NewRequest(0, jute.OpSetWatches)
-		e.SetWatches(these)
-		t.send(&call{op: jute.OpSetWatches, frame: e.Frame(), own: true, then: func(a answer) {
+		t.send(&call{op: jute.OpSetWatches, frame: setWatchesFrame(these), own: true, then: func(a answer) {
 			if a.err == nil {
 				s.c.loop.Rearmed(these.Data, these.Exist, these.Child)
 			}

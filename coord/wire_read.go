@@ -66,7 +66,7 @@ func (t *tappedConn) next() ([]byte, error) {
 	r := t.answered(h, d.Rest())
 	t.served(h)
 	switch {
-	case r.op == jute.OpSetWatches && h.Code != jute.OK: // else all would go on as if they were armed
+	case (r.op == jute.OpSetWatches || r.op == jute.OpSetWatches2) && h.Code != jute.OK: // else all would go on as if they were armed
 		return nil, fmt.Errorf("watches not taken over by the server: code %d", h.Code)
 	case r.call != nil && h.Code == jute.CodeSessionMoved:
 		return nil, errMoved

@@ -22,7 +22,10 @@ var crowded = locktest.Subject{
 	Try: mutex.Try,
 }
 
-func TestCrowdedScenarios(t *testing.T) { locktest.Scenarios(t, crowded) }
+func TestCrowdedScenarios(t *testing.T) {
+	t.Parallel() // some wait for the end of sessions
+	locktest.Scenarios(t, crowded)
+}
 
 func TestCrowdedFaults(t *testing.T) { locktest.Faults(t, crowded, passings...) }
 

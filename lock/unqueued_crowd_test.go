@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/locktest"
 )
 
@@ -72,6 +73,10 @@ func TestUnqueuedHerd(t *testing.T) {
 // many, there is no watch left on the server, and no znode. (R12, R42, R65, R14.)
 func TestUnqueuedCycles(t *testing.T) {
 	t.Parallel()
+	cycles := 100 // of each contender
+	if harness.Stress {
+		cycles = 1000
+	}
 	locktest.OnReal(t, unqueued, func(w *locktest.World) {
 		p := place{w}
 		clients := []*locktest.Client{w.Client(10 * T), w.Client(10 * T)}
@@ -80,7 +85,7 @@ func TestUnqueuedCycles(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() {
-				for range 250 {
+				for range cycles {
 					h := w.Acquire(bg, clients[i%2].Client, w.Dir)
 					if err := h.Wait(); err != nil {
 						t.Errorf("cycle: %v", err)

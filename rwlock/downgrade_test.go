@@ -26,6 +26,7 @@ var downgradings = []scenario{
 		w.Grant(h[1])
 		w.Grant(h[2])
 		w.events("a writer downgrades before two readers", all, 1, 1, 1, 0, 0)
+		w.Eventually("all follow their own again, and two another", func() bool { return w.Watches() == 5+2 })
 		w.release(h[0])
 		w.events("the downgraded releases", all, 1, 0, 0, 0, 0)
 		w.release(h[2])

@@ -206,6 +206,7 @@ type scenario struct {
 }
 
 func TestReadersAndWriters(t *testing.T) {
+	t.Parallel()
 	harness.Both(t, func(t *testing.T, in harness.Maker) {
 		for _, x := range slices.Concat(sharings, downgradings) {
 			t.Run(x.name, func(t *testing.T) {

@@ -112,17 +112,22 @@ var (
 	// The same with batons.
 	crowdedWriter     = inCrowd("writers in a crowd", true, false, always)
 	crowdedDowngraded = inCrowd("a downgraded reader, and writers behind it, in a crowd", true, true, always)
-
-	subjects = []locktest.Subject{writer, reader, behind, downgraded, crowdedWriter, crowdedDowngraded}
 )
 
+// The requests of all kinds of contenders are among those of two: of a writer with a
+// reader behind it, and of writers with batons that downgrade. The others meet a real
+// server in the long form.
 func TestScenarios(t *testing.T) {
-	for _, s := range subjects {
-		t.Run(s.Name, func(t *testing.T) {
-			t.Parallel() // some wait for the end of sessions
-			locktest.Scenarios(t, s)
-		})
+	in := func(scenarios func(*testing.T, locktest.Subject), subjects ...locktest.Subject) {
+		for _, s := range subjects {
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel() // some wait for the end of sessions
+				scenarios(t, s)
+			})
+		}
 	}
+	in(locktest.Scenarios, behind, crowdedDowngraded)
+	in(locktest.ScenariosInBubbles, writer, reader, downgraded, crowdedWriter)
 }
 
 func TestFaults(t *testing.T) {
@@ -133,14 +138,22 @@ func TestFaults(t *testing.T) {
 	t.Run(crowdedDowngraded.Name, func(t *testing.T) { locktest.Faults(t, crowdedDowngraded, downgrades...) })
 }
 
-func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, downgraded) }
+func TestNoOverlap(t *testing.T) {
+	t.Parallel() // it mostly waits
+	locktest.NoOverlap(t, downgraded)
+}
 
 func TestIsolatedLeader(t *testing.T) {
 	locktest.IsolatedLeader(t, []ensemble.Isolation{ensemble.Reset}, writer, downgraded)
 }
 
+// A holder that writes and one that reads; in the long form with others behind them too.
 func TestIsolatedPhases(t *testing.T) {
-	for _, s := range subjects[:4] {
+	subjects := []locktest.Subject{behind, downgraded}
+	if harness.Stress {
+		subjects = append(subjects, writer, reader)
+	}
+	for _, s := range subjects {
 		t.Run(s.Name, func(t *testing.T) { locktest.IsolatedPhases(t, s) })
 	}
 }
@@ -152,13 +165,7 @@ func TestNoFalseLoss(t *testing.T) {
 	locktest.NoFalseLoss(t, downgraded)
 }
 
-func TestLimits(t *testing.T) {
-	s := writer
-	if !harness.Stress {
-		s.Cycles = 2500
-	}
-	locktest.Limits(t, s)
-}
+func TestLimits(t *testing.T) { locktest.Limits(t, writer) }
 
 // downgrades are what can come between a downgrade and its answer, besides the
 // faults that each frame of it meets: those are met where downgraded readers are

@@ -127,7 +127,7 @@ const (
 	// attempts are how often a case is tried that does not meet its fault, and
 	// seldom how often that is if the frame is not there in each run.
 	attempts = 200
-	seldom   = 20
+	seldom   = 5
 )
 
 // Faults lets every frame of every workload meet every fault, each in a bubble of its

@@ -15,6 +15,9 @@ import (
 // nothing, and a real one is more than a busy machine needs.
 const patience = 2 * time.Minute
 
+// longPause is the longest between two looks at a real server.
+const longPause = 50 * time.Millisecond
+
 // Rest waits, in a bubble, until everything does. On real servers, where there is no
 // such moment, it does nothing.
 func (w *World) Rest() {
@@ -41,15 +44,22 @@ func (w *World) Eventually(what string, ok func() bool) {
 	w.eventually(what, 5*time.Millisecond, ok)
 }
 
-// eventually looks again after each pause.
+// eventually looks again after each pause. On real servers the pauses grow: a look may
+// be a connection of its own and a thread of the server, see [World.Watches], and what
+// takes longer than a few milliseconds there takes long.
 func (w *World) eventually(what string, pause time.Duration, ok func() bool) {
 	w.Helper()
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !ok(); <-tick.C {
+	again := time.NewTimer(pause)
+	defer again.Stop()
+	for deadline := time.Now().Add(patience); !ok(); {
 		if time.Now().After(deadline) {
 			w.Fatalf("not after %v: %s\n%s", patience, what, w.Tree())
 		}
+		<-again.C
+		if w.Real != nil {
+			pause = max(pause, min(2*pause, longPause))
+		}
+		again.Reset(pause)
 	}
 }
 

@@ -87,6 +87,8 @@ func NoOverlap(t *testing.T, s Subject) {
 	if harness.Stress {
 		runs, timeouts = 20, []time.Duration{4 * time.Second, 6 * time.Second}
 	}
+	e := ensemble.New(t, &ensemble.Options{Nodes: 3})
+	var freezing sync.Mutex // one server at a time
 	for _, T := range timeouts {
 		for _, late := range []bool{false, true} {
 			run := func(name string, f func(t *testing.T, y *margins)) {
@@ -115,7 +117,11 @@ func NoOverlap(t *testing.T, s Subject) {
 					wg.Wait()
 				})
 			}
-			run("server frozen", func(t *testing.T, y *margins) { frozen(t, s, y, T, runs, late) })
+			run("server frozen", func(t *testing.T, y *margins) {
+				freezing.Lock()
+				defer freezing.Unlock()
+				frozen(t, e, s, y, T, runs, late)
+			})
 		}
 	}
 }
@@ -172,11 +178,11 @@ func (w *World) follow(ch <-chan struct{}) <-chan time.Time {
 	return at
 }
 
-// frozen stops a follower, with holders that know no other server. The leader
+// frozen stops a follower of e, with holders that know no other server. The leader
 // ends their sessions, and contenders with other servers get the locks.
-func frozen(t *testing.T, s Subject, y *margins, T time.Duration, runs int, late bool) {
-	e := ensemble.New(t, &ensemble.Options{Nodes: 3})
+func frozen(t *testing.T, e *ensemble.Ensemble, s Subject, y *margins, T time.Duration, runs int, late bool) {
 	root := harness.On(t, e)
+	e.Settled(t)
 	for done := 0; done < runs; done += 10 {
 		ice := root.Follower()
 		others := root.Elsewhere(ice)

@@ -27,22 +27,37 @@ func Scenarios(t *testing.T, s Subject) {
 	Both(t, s, slices.Concat(basic, endings, broken))
 }
 
+// ScenariosInBubbles is [Scenarios] for a subject that asks a server for nothing that
+// others do not ask a real one for: it has no world on that but in the long form.
+func ScenariosInBubbles(t *testing.T, s Subject) {
+	if harness.Stress {
+		Scenarios(t, s)
+		return
+	}
+	t.Run("fake", func(t *testing.T) {
+		each(t, s, slices.Concat(basic, endings, broken), harness.Bubble)
+	})
+}
+
 // Both runs what is in table for s, in both worlds. As after every scenario, nothing
 // may be left.
 func Both(t *testing.T, s Subject, table []scenario) {
-	harness.Both(t, func(t *testing.T, in harness.Maker) {
-		for _, sc := range table {
-			t.Run(sc.name, func(t *testing.T) {
-				in(t, func(w *harness.World) {
-					world := In(w, s)
-					sc.run(world)
-					if !w.Failed() {
-						world.NothingLeft()
-					}
-				})
+	harness.Both(t, func(t *testing.T, in harness.Maker) { each(t, s, table, in) })
+}
+
+// each runs what is in table for s, each in a world of its own.
+func each(t *testing.T, s Subject, table []scenario, in harness.Maker) {
+	for _, sc := range table {
+		t.Run(sc.name, func(t *testing.T) {
+			in(t, func(w *harness.World) {
+				world := In(w, s)
+				sc.run(world)
+				if !w.Failed() {
+					world.NothingLeft()
+				}
 			})
-		}
-	})
+		})
+	}
 }
 
 var basic = []scenario{

@@ -34,8 +34,6 @@ type Subject struct {
 	// Contend, if not nil, acquires dir although it is held, and returns when it is
 	// acquired: for a subject that does not wait by itself.
 	Contend func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
-	// Cycles is how many [Limits] goes through; zero means 5,000.
-	Cycles int
 }
 
 // A World is one with a lock, at Dir.

@@ -83,13 +83,13 @@ func (d *driver) requestDowngrade(answer chan<- error) bool {
 }
 
 // answerDowngrades answers the requests, if the machine is through with the
-// downgrade by the input in.
-func (d *driver) answerDowngrades(in input) {
+// downgrade by an input with err.
+func (d *driver) answerDowngrades(err error) {
 	if d.m.state != held {
 		return // not known yet, or else the Hold is over, which is the answer
 	}
 	for _, answer := range d.awaitingDowngrade {
-		answer <- in.err
+		answer <- err
 	}
 	d.awaitingDowngrade = nil
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"sync"
+	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/ask"
@@ -17,8 +18,25 @@ type neighborhood struct {
 	mu      sync.Mutex
 	count   int                  // of contenders; guarded by the mutex of neighborhoods
 	by      map[string]*neighbor // those that may have a znode, by id
-	running *reading             // the last that has begun; may be over
+	running *reading             // the one under way; nil if none is known to be
 	next    *reading             // the one that begins when that is over
+
+	rings time.Time     // when
+	rung  chan struct{} // is closed, for all that have waited for long by then
+}
+
+// alarm returns a channel that is closed after a time between half of d and d. One serves
+// many, where each would have a timer.
+func (n *neighborhood) alarm(d time.Duration) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	if n.rung == nil || n.rings.Sub(now) < d/2 {
+		rung := make(chan struct{})
+		n.rings, n.rung = now.Add(d), rung
+		time.AfterFunc(d, func() { close(rung) })
+	}
+	return n.rung
 }
 
 // neighborhoods are those of one client. They are kept in the client's values.
@@ -105,7 +123,10 @@ func (n *neighborhood) read(synced bool) *reading {
 
 // begin begins the next reading, unless one is under way. It is called with n.mu held.
 func (n *neighborhood) begin() {
-	if n.next == nil || n.running != nil && !n.running.ended() {
+	if n.running != nil && n.running.ended() {
+		n.running = nil // what was read is kept by those who have not taken it yet
+	}
+	if n.next == nil || n.running != nil {
 		return
 	}
 	l := n.next

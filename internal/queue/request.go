@@ -44,12 +44,13 @@ func (d *driver) blocking(f func() input) {
 	d.work(func() { in = f() }, func() (input, bool) { return in, true })
 }
 
-// answered takes the answer to the request, and returns what to tell the machine, if there
-// is anything yet.
-func (d *driver) answered() (in input, ok bool) {
+// answered takes the answer to the request, and reports whether the machine is to be told,
+// with in.
+func (d *driver) answered(in *input) (ok bool) {
 	answer := d.request.answer
 	d.request = request{}
-	return answer()
+	*in, ok = answer()
+	return ok
 }
 
 // path returns the path of a node of the queue.

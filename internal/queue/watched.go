@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -36,12 +37,12 @@ func (d *driver) followLate(was state) {
 	switch {
 	case !d.m.confirmed:
 		d.follow()
-	case d.overdue == nil && now == held:
-		d.overdue = time.NewTimer(lateHeld)
-	case d.overdue == nil:
-		d.overdue = time.NewTimer(d.s.Timeout() / 6)
+	case now == held && d.overdue == nil:
+		d.overdue, d.waited = time.NewTimer(lateHeld), nil
 	case now == held && was != held:
 		d.overdue.Reset(lateHeld)
+	case now != held && d.waited == nil:
+		d.waited = d.near.alarm(d.s.Timeout() / 6)
 	}
 }
 
@@ -60,12 +61,12 @@ func (d *driver) follow() {
 	}
 }
 
-// missedLoss reports whether in may grant the lock although the connection has been lost
+// missedLoss reports whether the input may grant the lock although the connection has been lost
 // since our node was made, and that need not have been heard of: a stream that has not had
 // its first value yet says nothing when the connection is lost, and a neighbor may be
 // quicker than a stream. If so, our node is followed anew.
-func (d *driver) missedLoss(in input) bool {
-	if in.kind != blockerGone && in.kind != passed || d.ahead == nil || d.heard && d.ahead.neighbor == nil {
+func (d *driver) missedLoss(in kind) bool {
+	if in != blockerGone && in != passed || d.ahead == nil || d.heard && d.ahead.neighbor == nil {
 		return false
 	}
 	select {
@@ -81,7 +82,7 @@ func (d *driver) missedLoss(in input) bool {
 }
 
 // hear tells the machine how our own node is.
-func (d *driver) hear(snap event.Snapshot) {
+func (d *driver) hear(snap *event.Snapshot) {
 	d.heard = true
 	switch {
 	case !snap.Exists, coord.SessionID(snap.EphemeralOwner) != d.s.ID():
@@ -98,6 +99,57 @@ func (d *driver) hear(snap event.Snapshot) {
 	case revoked:
 		d.step(input{kind: revokeAsked})
 	}
+}
+
+// hearAhead hears how the node ahead is, and reports whether the machine is to be told, with
+// in.
+func (d *driver) hearAhead(snap *event.Snapshot, in *input) bool {
+	switch {
+	case d.ahead.baton && !snap.Exists && snap.Version == 0:
+		// It was not passed on, or never there. The node itself has the last word.
+		d.ahead.end()
+		d.ahead = d.watch(d.ahead.node)
+		return false
+	case d.ahead.baton && !snap.Exists:
+		*in = input{kind: passed}
+	case d.ahead.gone(snap):
+		*in = input{kind: blockerGone}
+	case snap.Suspended && !d.heard:
+		*in = input{kind: doubt} // or else the watch on our own node tells
+	default:
+		return false // something was written to it
+	}
+	return true
+}
+
+// unfollowed notes that the node ahead is not followed any more, and follows in another way
+// if there is one.
+func (d *driver) unfollowed(in *input) bool {
+	d.ahead.over = true
+	switch {
+	case d.ahead.baton: // it may not be read
+		d.ahead = d.watch(d.ahead.node)
+		return false
+	case !d.ahead.inDir && errors.Is(d.ahead.Err(), coord.ErrNoAuth):
+		d.ahead = d.watchDir(d.ahead.node)
+		return false
+	}
+	*in = input{kind: quit, err: errors.Unwrap(d.ahead.Err())}
+	return true
+}
+
+// departed hears how the neighbor ahead has left.
+func (d *driver) departed(in *input) bool {
+	switch d.ahead.how {
+	case emptied:
+		*in = input{kind: passed}
+	case vacated:
+		*in = input{kind: blockerGone}
+	default: // the ensemble has to say
+		d.ahead = d.watch(d.ahead.node)
+		return false
+	}
+	return true
 }
 
 // watch watches a node of the queue.
@@ -132,7 +184,7 @@ func (d *driver) watchAhead(node string, baton bool) *watchedNode {
 }
 
 // gone reports whether snap says that the node does not exist any more.
-func (w *watchedNode) gone(snap event.Snapshot) bool {
+func (w *watchedNode) gone(snap *event.Snapshot) bool {
 	if !w.inDir {
 		return !snap.Exists
 	}
@@ -156,8 +208,8 @@ func (w *watchedNode) done() <-chan struct{} {
 	return w.Done()
 }
 
-// departed returns what is closed when the neighbor has left, nil if w is of none.
-func (w *watchedNode) departed() <-chan struct{} {
+// leaves returns what is closed when the neighbor has left, nil if w is of none.
+func (w *watchedNode) leaves() <-chan struct{} {
 	if w == nil || w.neighbor == nil {
 		return nil
 	}

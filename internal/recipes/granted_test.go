@@ -16,7 +16,11 @@ import (
 // has been acquired, by any recipe and in any way, stays so when ctx ends at once, and
 // ends by its release.
 func TestHeldWhateverItsContext(t *testing.T) {
-	inBoth(t, ways, 10, func(r *round, x way) error {
+	rounds := 4
+	if harness.Stress {
+		rounds = 10
+	}
+	inBoth(t, ways, rounds, func(r *round, x way) error {
 		h := x.run(r)
 		r.Wait("grant", h.Acquired())
 		r.stop()

@@ -85,7 +85,10 @@ func TestNoTryIsInTheWayOfTheNext(t *testing.T) {
 					harness.Both(t, func(t *testing.T, in harness.Maker) {
 						in(t, func(w *harness.World) {
 							c, other := w.Client(harness.Long), w.Client(harness.Long)
-							rounds := 10
+							rounds := 4
+							if harness.Stress {
+								rounds = 10
+							}
 							if w.Real != nil && lost {
 								rounds = 2 // each takes three reconnections
 							}

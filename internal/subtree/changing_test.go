@@ -109,7 +109,9 @@ func TestChanging(t *testing.T) {
 
 // Whatever comes and goes, and of connections and of sessions too: when all has come to
 // rest, what is seen is what there is.
-func TestChangingAtRandom(t *testing.T) {
+func TestChangingAtRandom(t *testing.T) { eachWay(t, testChangingAtRandom) }
+
+func testChangingAtRandom(t *testing.T, _ int) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

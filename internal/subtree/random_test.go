@@ -38,7 +38,9 @@ func (w *world) truth(path string, whole bool) string {
 // R27, R31, R52: whatever becomes of the znodes, of names that are used again at
 // once, of connections and of sessions, and at whatever stage of a read it happens:
 // when all has come to rest, what is seen is what there is.
-func TestAtRandom(t *testing.T) {
+func TestAtRandom(t *testing.T) { eachWay(t, testAtRandom) }
+
+func testAtRandom(t *testing.T, _ int) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

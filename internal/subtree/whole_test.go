@@ -45,7 +45,9 @@ func whole(w *world) func(string) {
 
 // What happens in transactions is seen as it happened: each state is of one
 // generation, however fast they come, and in the end it is the last.
-func TestWholeIsOfOneMoment(t *testing.T) {
+func TestWholeIsOfOneMoment(t *testing.T) { eachWay(t, testWholeIsOfOneMoment) }
+
+func testWholeIsOfOneMoment(t *testing.T, _ int) {
 	for _, pause := range []time.Duration{0, time.Microsecond, 100 * time.Microsecond, time.Millisecond, time.Second} {
 		t.Run(fmt.Sprint(pause), func(t *testing.T) {
 			bubble(t, func(w *world) {
@@ -68,11 +70,20 @@ func TestWholeIsOfOneMoment(t *testing.T) {
 
 // The same while each frame in turn meets faults, a quarter of them in turn, and
 // another connection is lost soon after.
-func TestWholeFaults(t *testing.T) {
+func TestWholeFaults(t *testing.T) { wholeFaults(t, 4) }
+
+// And while all is told, with the frames that this takes.
+func TestWholeToldFaults(t *testing.T) {
+	listBelow(t, 0)
+	wholeFaults(t, 8)
+}
+
+// wholeFaults tries one fault in so many with each frame.
+func wholeFaults(t *testing.T, share int) {
 	harness.Faults(t, harness.Workload{
 		Name:    "follows the whole while it changes",
 		Timeout: timeout,
-		Share:   4,
+		Share:   share,
 		Run: func(hw *harness.World, connect func() *harness.Client) {
 			begin(hw)
 			w := newWorld(hw, connect())
@@ -95,7 +106,9 @@ func TestWholeFaults(t *testing.T) {
 
 // One node after the other, and not in transactions: what is seen converges, with
 // names that come back, whole branches that go, and the root itself.
-func TestConverges(t *testing.T) {
+func TestConverges(t *testing.T) { eachWay(t, testConverges) }
+
+func testConverges(t *testing.T, _ int) {
 	for _, all := range []bool{true, false} {
 		t.Run(fmt.Sprintf("whole: %v", all), func(t *testing.T) {
 			bubble(t, func(w *world) {
@@ -148,7 +161,9 @@ func TestConverges(t *testing.T) {
 // Bad paths and what may not be read end the stream, or are said of the node; the
 // others are not affected. A stream ends with its ctx, with its cause, and with the
 // client.
-func TestEnds(t *testing.T) {
+func TestEnds(t *testing.T) { eachWay(t, testEnds) }
+
+func testEnds(t *testing.T, _ int) {
 	bubble(t, func(w *world) {
 		ends := func(r *record, want error) {
 			w.Helper()

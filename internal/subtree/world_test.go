@@ -3,6 +3,7 @@ package subtree_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/subtree"
+	"github.com/zkcoord/zkcoord/internal/watch"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -124,6 +126,28 @@ func (w *world) write(gen int) {
 	}
 	_, err := w.other.Multi(ops...)
 	w.Must(err)
+}
+
+// eachWay runs f with directories that are listed at every change, and with directories
+// whose children are told by events from the first on. The second takes one watch more,
+// and one question to read a directory.
+func eachWay(t *testing.T, f func(t *testing.T, more int)) {
+	t.Run("listed", func(t *testing.T) {
+		listBelow(t, math.MaxInt)
+		f(t, 0)
+	})
+	t.Run("told", func(t *testing.T) {
+		listBelow(t, 0)
+		f(t, 1)
+	})
+}
+
+// listBelow has the children of directories that have as many told by events, until t has
+// ended.
+func listBelow(t *testing.T, many int) {
+	was := watch.ManyChildren
+	t.Cleanup(func() { watch.ManyChildren = was })
+	watch.ManyChildren = many
 }
 
 // begin makes the tree in generation 0.

@@ -33,6 +33,19 @@
 // So the first state that it gets is from a read that began after it came, or is known
 // to be up to date.
 //
+// # Large directories
+//
+// To list a directory costs as much as it is large. So where a [Set] follows much of what
+// is below a path, and a large directory there has changed, the server is asked to tell
+// what comes and goes below (a recursive watch, of servers from 3.6 on; see root.go). That
+// says nothing of what was missed, of what may not be read, or after a reconnect; servers
+// mix such a watch up with others on the same path; and some tell other things than
+// ZooKeeper does. Therefore nothing depends on it but the cost. The directory has its
+// one-shot watch as always. When that has fired, the read that arms it again asks for the
+// directory's Stat alone, which counts what has come and gone. If the count is that of
+// what was told, the children are known; if not, they are listed, and the server is asked
+// once more (see roster.go).
+//
 // # How it fails
 //
 // A read that gets no answer is made again, in the next connection or session, for

@@ -4,13 +4,15 @@ import (
 	"container/list"
 	"time"
 
+	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/backoff"
 )
 
 // A followed is an entry with what the loop keeps beside it.
 type followed struct {
 	entry
-	notBefore time.Time       // no read begins before; see pausePerChild
+	notBefore time.Time       // no read begins before
+	noListing time.Time       // nor one that lists a directory; see pausePerChild
 	place     *list.Element   // in due; nil if it is not there
 	failing   bool            // the last read was not answered
 	backoff   backoff.Backoff // between reads that are not answered
@@ -21,8 +23,13 @@ type followed struct {
 func (f *followed) rest(in input) {
 	switch {
 	case in.kind == answered:
-		n := time.Duration(len(in.answer.snap.Children))
-		f.notBefore = time.Now().Add(min(n*pausePerChild, time.Second))
+		now, n := time.Now(), time.Duration(len(in.answer.snap.Children))
+		f.notBefore = now
+		if in.answer.brief {
+			f.notBefore = now.Add(time.Duration(f.snap.NumChildren) * pausePerCount)
+		} else {
+			f.noListing = now.Add(min(n*pausePerChild, time.Second))
+		}
 	case in.kind == failed && in.read == f.read:
 		f.failing = true
 		f.notBefore = time.Now().Add(f.backoff.Next())
@@ -54,13 +61,17 @@ func (l *Loop) begin() {
 	for !l.down && l.reading < maxReads && l.due.Len() > 0 {
 		f := l.due.Front().Value.(*followed)
 		l.leaveDue(f)
-		l.step(f, input{kind: begin})
+		l.step(f, input{kind: begin, told: f.kind == event.Children && l.prepare(f)})
 	}
 }
 
 // enqueue puts f into due, at once or after its pause.
 func (l *Loop) enqueue(f *followed) {
-	wait := time.Until(f.notBefore)
+	notBefore := f.notBefore
+	if f.noListing.After(notBefore) && !(f.counts() && l.told(f.path)) {
+		notBefore = f.noListing
+	}
+	wait := time.Until(notBefore)
 	switch {
 	case f.place != nil:
 	case wait > 0:

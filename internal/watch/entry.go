@@ -106,6 +106,11 @@ type entry struct {
 	// suspect: the watch that the read arms may be used up before its answer comes,
 	// or unknown to the server. It is not relied on, and another read is to follow.
 	suspect bool
+
+	// Of children alone: what has been told of them, and whether they must be listed
+	// because the Stat of the directory has not been enough.
+	roster   roster
+	unlisted bool
 }
 
 // step takes note of in and adds to do what is to be done about it. It is a pure
@@ -121,8 +126,15 @@ func (e *entry) step(in input, do *actions) {
 		e.remove(in.sub)
 	case fired:
 		e.fired(in.event, do)
+	case came:
+		if len(e.subs) > 0 {
+			e.roster.hear(in.coming)
+		}
+	case lost:
+		e.lost(do)
 	case suspended:
 		e.down = true
+		e.roster.lose()
 		e.tell(do) // first: what comes next is uncertain
 		if e.has && !e.ended(e.snap) {
 			snap := e.snap
@@ -137,7 +149,11 @@ func (e *entry) step(in input, do *actions) {
 		}
 	case begin:
 		if e.state == queued { // otherwise all have left, or it has begun already
-			e.begin(do)
+			e.begin(in.told, do)
+		}
+	case responded:
+		if in.read == e.read {
+			e.roster.answered()
 		}
 	case answered, failed, refused:
 		if in.read == e.read {
@@ -149,9 +165,6 @@ func (e *entry) step(in input, do *actions) {
 	e.tell(do)
 	e.tidy(do)
 }
-
-// ended reports whether snap is the last that there is to say of the znode.
-func (e *entry) ended(snap event.Snapshot) bool { return e.untilDeleted && !snap.Exists }
 
 // upToDate reports whether what was read last holds until an event says otherwise.
 func (e *entry) upToDate() bool {
@@ -220,8 +233,8 @@ func (e *entry) requestRead(do *actions) {
 
 // begin begins a read. It arms a watch if there is none: never a second one, which
 // would fire for nothing. Subscribers that wait for the next read to begin wait for this
-// one.
-func (e *entry) begin(do *actions) {
+// one. A directory is not listed if the Stat may do, because its children are told.
+func (e *entry) begin(told bool, do *actions) {
 	for _, sub := range e.subs {
 		if sub.owed == nextRead {
 			sub.owed = thisRead
@@ -232,6 +245,9 @@ func (e *entry) begin(do *actions) {
 	if e.has {
 		e.read.known = e.snap
 	}
+	e.read.brief = told && e.counts()
+	e.roster.begin()
+	e.unlisted = false
 	do.add(action{verb: read, read: e.read})
 }
 
@@ -249,14 +265,25 @@ func (e *entry) reply(in input, do *actions) {
 		e.requestRead(do)
 		return
 	}
-	snap := in.answer.snap
+	snap, listed := in.answer.snap, true
+	if in.answer.brief {
+		snap.Children, listed = e.roster.children(e.snap, snap.Stat)
+	}
 	switch {
 	case in.answer.armed != unarmed && !e.suspect:
 		e.watch, e.unconfirmed, e.carried = in.answer.armed, false, false
-	case e.watch != unarmed && e.has && !same(e.kind, unsuspended(e.snap), snap):
+	case e.watch != unarmed && e.has && listed && !same(e.kind, unsuspended(e.snap), snap):
 		// The read armed nothing because there was a watch, but that has let a
 		// change pass. A server does not do that; if one does, all is not lost.
 		e.watch = unarmed
+	}
+	if !listed {
+		e.unlisted = true
+		e.requestRead(do)
+		return
+	}
+	if e.kind == event.Children {
+		e.roster.rebase(snap)
 	}
 	// An answer may come after word that the connection is lost. It was true then,
 	// and the read after the reconnect will replace it. No read follows on an end, so

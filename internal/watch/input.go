@@ -24,6 +24,11 @@ const (
 	refused                 // the ensemble refuses read because of err
 	closed                  // the loop is closed because of err
 	rested                  // a pause is over; for the loop alone
+	came                    // a child has come or left, as coming says
+	lost                    // the watches on the path may be gone
+	responded               // the server has answered read, and the answer is on its way
+	root                    // somebody follows all that is below the path; for the loop alone
+	unroot                  // somebody does so no longer; for the loop alone
 )
 
 // An input is what an entry is told.
@@ -32,6 +37,8 @@ type input struct {
 	sub        *subscription
 	event      zk.EventType
 	newSession bool
+	told       bool // of begin: children that come and go are told
+	coming     coming
 	watch      watch
 	read       *Read
 	answer     *Answer
@@ -41,7 +48,7 @@ type input struct {
 // A message is an input with its destination.
 type message struct {
 	input
-	paths   []string // of fired and rearmed: every key there
+	paths   []string // of fired and rearmed: every key there; of root and unroot
 	rested  key      // of rested
 	session int      // of answers: in which the read began
 }

@@ -23,6 +23,10 @@ const maxReads = 8
 // directory. It batches bursts; the first change after a pause is read at once.
 const pausePerChild = 50 * time.Microsecond
 
+// pausePerCount is the pause, for each child it has, after a read of a directory that did
+// without listing it. Whoever follows the directory looks at each child all the same.
+const pausePerCount = 500 * time.Nanosecond
+
 // A Loop owns every watch of one client.
 //
 // One goroutine owns all its state. All that happens reaches it through one inbox, in
@@ -41,6 +45,7 @@ type Loop struct {
 	reading  int       // reads under way in this session; at most maxReads
 	session  int       // counts sessions, to tell the answers of one from those of the next
 	down     bool      // there is no connection
+	roots    roots     // see root.go
 	do       actions   // room for those of one step
 }
 
@@ -52,6 +57,7 @@ func NewLoop(source Source) *Loop {
 		done:     make(chan struct{}),
 		followed: make(map[key]*followed),
 		down:     true,
+		roots:    make(roots),
 	}
 	go l.run()
 	return l
@@ -119,6 +125,10 @@ func (l *Loop) Rearmed(data, exist, child []string) {
 	}
 }
 
+// Replied says that the server has answered r, which [Read.Lists], and that Event has been
+// called for all that it has told before, and not for what it tells after that.
+func (l *Loop) Replied(r *Read) { l.post(message{input: input{kind: responded, read: r}}) }
+
 // Close ends every stream with cause. No read begins any more when it returns.
 func (l *Loop) Close(cause error) {
 	l.inbox.Close(cause)
@@ -157,6 +167,9 @@ func (l *Loop) handle(m message) {
 	case unsubscribe:
 		l.at(m.sub.key, m.input)
 	case fired, rearmed:
+		if m.kind == fired {
+			l.tellDirectory(m.event, m.paths[0])
+		}
 		for _, path := range m.paths {
 			for _, k := range keysAt(path) {
 				l.at(k, m.input)
@@ -172,8 +185,15 @@ func (l *Loop) handle(m message) {
 			// Reads of the last one are void, and are no reason to wait.
 			l.session++
 			l.reading = 0
+			l.roots.wither()
 		}
 		l.all(m.input)
+	case root:
+		l.roots.add(m.paths[0])
+	case unroot:
+		l.uproot(m.paths[0])
+	case responded:
+		l.at(m.read.key, m.input)
 	case rested:
 		if f := l.followed[m.rested]; f != nil && f.state == queued {
 			l.enqueue(f)

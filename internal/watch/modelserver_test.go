@@ -146,7 +146,7 @@ func (w *world) answer(who int8) {
 	case failing:
 		in.kind = failed
 	default:
-		in.answer = &Answer{w.snapshot(r.at), r.armed}
+		in.answer = &Answer{snap: w.snapshot(r.at), armed: r.armed}
 	}
 	w.tell(in, r.asked[:]...)
 }

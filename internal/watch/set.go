@@ -22,6 +22,7 @@ type Set struct {
 	mu      sync.Mutex
 	watched map[watchKey]*watched
 	changes map[watchKey]Change // not taken yet
+	roots   []string            // absolute
 	pending int                 // how many of watched are not up to date; a new one is not
 }
 
@@ -73,6 +74,17 @@ func (s *Set) Add(path string, kind event.Kind, untilDeleted bool) {
 	}
 }
 
+// Below says that s will follow much of what is below path, which must be valid, so that
+// it pays to be told of every change there. What Add begins there costs less, if the
+// directories are large and the servers are of version 3.6 or newer.
+func (s *Set) Below(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path = s.full(path)
+	s.roots = append(s.roots, path)
+	s.loop.post(message{input: input{kind: root}, paths: []string{path}})
+}
+
 // Drop ends what Add began. What was not taken of it before is not delivered any more.
 func (s *Set) Drop(path string, kind event.Kind) {
 	s.mu.Lock()
@@ -100,6 +112,10 @@ func (s *Set) Close() {
 	for _, w := range s.watched {
 		s.drop(w)
 	}
+	for _, path := range s.roots {
+		s.loop.post(message{input: input{kind: unroot}, paths: []string{path}})
+	}
+	s.roots = nil
 }
 
 // Ready returns a channel that has a token in it while there may be something to

@@ -34,6 +34,22 @@ type Conn interface {
 	ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error)
 }
 
+// A Directory is a [Conn] that can tell whether a znode exists, and arm a watch on its
+// children before, without listing them.
+type Directory interface {
+	Count(path string, arm bool) (bool, *zk.Stat, error)
+}
+
+// A Planter is a [Source] that can ask for the events of all that is below a path.
+type Planter interface {
+	// Plant asks for them, and reports whether it has. They may not come all the same. The
+	// watches on the path itself may be lost with it; what is read afterwards arms new
+	// ones. It does not block, and neither does Uproot.
+	Plant(path string) bool
+	// Uproot wants them no longer. The watches on the path may be lost as well.
+	Uproot(path string)
+}
+
 // A watch is one of the three tables in which the session, like the server, keeps what is
 // armed. An event empties some of them for its path. Which ones must be known exactly: an
 // entry that relied on a watch which is not armed would miss every change from then on.
@@ -83,6 +99,8 @@ type Read struct {
 	// known, if it Exists, is what was read before. Data that are still the same are not
 	// asked for again: after a reconnect everything is read, and little has changed.
 	known event.Snapshot
+	// brief says that the Stat of the directory will do instead of its children.
+	brief bool
 }
 
 func (r *Read) String() string {
@@ -92,6 +110,10 @@ func (r *Read) String() string {
 	return fmt.Sprint("read ", r.key)
 }
 
+// Lists reports whether the Loop is to learn of the answer when it comes from the server,
+// by [Loop.Replied].
+func (r *Read) Lists() bool { return r.kind == event.Children }
+
 // Path returns the absolute path of what is to be read.
 func (r *Read) Path() string { return r.path }
 
@@ -99,16 +121,28 @@ func (r *Read) Path() string { return r.path }
 type Answer struct {
 	snap  event.Snapshot // of a missing znode if it does not Exist
 	armed watch          // the one left behind
+	brief bool           // snap is without children
 }
 
 // Do reads through c, in one request or in several. Of several the last is what counts,
 // and it is the one that arms the watch.
 func (r *Read) Do(c Conn) (*Answer, error) {
+	if d, ok := c.(Directory); ok && r.brief {
+		there, stat, err := d.Count(r.path, r.arm)
+		switch {
+		case err != nil:
+			return nil, err
+		case there && r.arm:
+			return &Answer{event.Snapshot{Exists: true, Stat: event.Stat(*stat)}, onChild, true}, nil
+		case there:
+			return &Answer{event.Snapshot{Exists: true, Stat: event.Stat(*stat)}, unarmed, true}, nil
+		}
+	}
 	snap, armed, err := r.do(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{snap, armed}, nil
+	return &Answer{snap, armed, false}, nil
 }
 
 func (r *Read) do(c Conn) (event.Snapshot, watch, error) {

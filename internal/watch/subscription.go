@@ -47,6 +47,9 @@ func (e *entry) subscribe(sub *subscription, do *actions) {
 	e.requestRead(do)
 }
 
+// ended reports whether snap is the last that there is to say of the znode.
+func (e *entry) ended(snap event.Snapshot) bool { return e.untilDeleted && !snap.Exists }
+
 // remove removes sub, unless it has been ended in the meantime.
 func (e *entry) remove(sub *subscription) {
 	i, last := sub.index, len(e.subs)-1
