@@ -16,10 +16,7 @@ func TestScenarios(t *testing.T) {
 
 func TestFaults(t *testing.T) { locktest.Faults(t, mutex, together...) }
 
-func TestNoOverlap(t *testing.T) {
-	t.Parallel()
-	locktest.NoOverlap(t, mutex)
-}
+func TestNoOverlap(t *testing.T) { locktest.NoOverlap(t, mutex) }
 
 func TestNoFalseLoss(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,6 @@ import (
 // What an ensemble of three can do without costs the holder of an unqueued lock
 // nothing, and lets nobody in beside it. (R86.)
 func TestUnqueuedNoFalseLoss(t *testing.T) {
-	t.Parallel() // it mostly waits
 	const T = 10 * time.Second
 	w := harness.On(t, ensemble.New(t, &ensemble.Options{Nodes: 3}))
 	var followers []string // a frozen leader is missed only after syncLimit

@@ -11,11 +11,17 @@ import (
 // startTimeout is far above what a start takes on a busy machine.
 const startTimeout = time.Minute
 
+// starting is held while servers start for a test: those of several tests at once
+// would leave the sessions of others without an answer for seconds.
+var starting sync.Mutex
+
 // New starts servers for one test and stops them at its end. Where none can be
 // started, it skips the test, or fails it if $REQUIRE_ZOOKEEPER is not empty.
 func New(tb testing.TB, opts *Options) *Ensemble {
 	tb.Helper()
 	require(tb, opts)
+	starting.Lock()
+	defer starting.Unlock()
 	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
 	defer cancel()
 	e, err := Start(ctx, opts)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -23,7 +24,7 @@ type follower[T any] struct {
 	stats chan answer // of nodes whose data may not be read
 
 	nodes     map[string]*node // by name; that of the root is ""
-	sorted    []*node          // without the root; nil if it must be made anew
+	sorted    []*node          // by name, without the root
 	gone      map[string]*node // those that were listed, and then were not there
 	unread    int              // nodes of which nothing is known yet
 	down      int              // what is followed and suspended, by node and kind
@@ -155,8 +156,12 @@ func with(set map[event.Kind]bool, kind event.Kind, in bool) map[event.Kind]bool
 // list compares what children at has with what it had.
 func (f *follower[T]) list(at *node, name string, names []string) {
 	at.Node.Children = len(names)
+	rest := names // both are in order
 	for _, child := range at.names {
-		if _, still := slices.BinarySearch(names, child); !still && f.nodes[below(name, child)] != nil {
+		for len(rest) > 0 && rest[0] < child {
+			rest = rest[1:]
+		}
+		if still := len(rest) > 0 && rest[0] == child; !still && f.nodes[below(name, child)] != nil {
 			f.forget(below(name, child))
 		}
 	}
@@ -174,8 +179,7 @@ func (f *follower[T]) list(at *node, name string, names []string) {
 		switch {
 		case known == nil && f.Skip != nil && f.Skip(child):
 		case known == nil:
-			f.nodes[child] = &node{Node: Node{Name: child}, changing: f.Changing == nil || changing[child]}
-			f.sorted = nil
+			f.insert(&node{Node: Node{Name: child}, changing: f.Changing == nil || changing[child]})
 			f.unread++
 			f.follow(child)
 		case f.gone[child] != nil || known.Err != nil && !time.Now().Before(known.retry):
@@ -227,7 +231,24 @@ func (f *follower[T]) forget(name string) {
 		f.unread--
 	}
 	delete(f.nodes, name)
-	f.sorted = nil
+	if i, found := f.place(name); found {
+		f.sorted = slices.Delete(f.sorted, i, i+1)
+	}
+}
+
+// insert adds a node.
+func (f *follower[T]) insert(at *node) {
+	i, _ := f.place(at.Name)
+	f.nodes[at.Name] = at
+	f.sorted = slices.Insert(f.sorted, i, at)
+}
+
+// place returns where the node with this name is in the order, or belongs.
+func (f *follower[T]) place(name string) (i int, found bool) {
+	if n := len(f.sorted); n == 0 || f.sorted[n-1].Name < name {
+		return n, false // a listing is in order
+	}
+	return slices.BinarySearchFunc(f.sorted, name, func(at *node, name string) int { return strings.Compare(at.Name, name) })
 }
 
 // release ends what follow began, and forgets what is below.

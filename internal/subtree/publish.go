@@ -1,7 +1,6 @@
 package subtree
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 )
@@ -43,9 +42,6 @@ func (f *follower[T]) revive() bool {
 func (f *follower[T]) put() {
 	if !f.news && !f.suspended {
 		return
-	}
-	if f.sorted == nil {
-		f.sorted = slices.SortedFunc(maps.Values(f.nodes), func(a, b *node) int { return cmp.Compare(a.Name, b.Name) })[1:]
 	}
 	nodes := make([]*Node, 0, len(f.sorted))
 	for _, at := range f.sorted {

@@ -293,3 +293,33 @@ func TestBarren(t *testing.T) {
 		}
 	})
 }
+
+// Each frame in turn meets faults while what happens in a directory is told, and who
+// follows it comes to rest on what there is.
+func TestToldFaults(t *testing.T) {
+	listBelow(t, 0)
+	harness.Faults(t, harness.Workload{
+		Name:    "follows a directory while it changes",
+		Timeout: timeout,
+		Share:   2,
+		Run: func(hw *harness.World, connect func() *harness.Client) {
+			hw.Create("/t", "")
+			hw.Create("/t/a", "1")
+			w := newWorld(hw, connect())
+			r := w.watch("/t", false, nil)
+			for i := range 3 {
+				w.Create("/t/b", fmt.Sprint(i))
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				w.Delete("/t/a")
+				w.Set("/t/b", "2")
+				w.Create("/t/a", fmt.Sprint(i))
+				time.Sleep(2 * time.Millisecond)
+				w.Delete("/t/b")
+			}
+			w.line.Reset()
+			w.Create("/t/c", "3")
+			time.Sleep(5 * timeout)
+			w.sees(r, "a=2 c=3")
+		},
+	})
+}

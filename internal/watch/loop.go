@@ -25,7 +25,7 @@ const pausePerChild = 50 * time.Microsecond
 
 // pausePerCount is the pause, for each child it has, after a read of a directory that did
 // without listing it. Whoever follows the directory looks at each child all the same.
-const pausePerCount = time.Microsecond
+const pausePerCount = 500 * time.Nanosecond
 
 // A Loop owns every watch of one client.
 //

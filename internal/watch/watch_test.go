@@ -189,7 +189,7 @@ func TestWatchEndsOnTheLastOfABurst(t *testing.T) {
 			w.Set("/a", fmt.Sprint(i))
 		}
 		<-done
-		w.expect(lazy, event.Data, strconv.Itoa(n - 1))
+		w.expect(lazy, event.Data, strconv.Itoa(n-1))
 		w.quiet(lazy)
 	})
 }
