@@ -128,8 +128,8 @@ type treeFollower[T any] struct {
 
 func (f *treeFollower[T]) fold(nodes []*subtree.Node) (Values[T], bool) {
 	were := f.keys
-	f.keys = make(map[string]*follower[T])
-	values := make(map[string]Update[T])
+	f.keys = make(map[string]*follower[T], len(nodes))
+	values := make(map[string]Update[T], len(nodes))
 	news := false
 	for _, n := range nodes {
 		if n.Err == nil && (n.Data == nil || len(n.Data) == 0 && n.Children > 0) {

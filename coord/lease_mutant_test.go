@@ -103,6 +103,18 @@ var leaseStories = []struct {
 		s.resumed()
 		s.wantNext(4, situation{held: true, up: true}, renew)
 	}, []func(*lease) leaseLike{func(l *lease) leaseLike { return resumedIgnored{l} }}},
+	{"a heartbeat is sent when nothing else has been for T/6, whatever is on its way", func(s *leaseStory) {
+		s.grants(0, storyTimeout)
+		s.answers(0, 0, true)
+		s.wantNext(3, situation{up: true, quiet: 3 * time.Second}, rest)
+		s.wantNext(4, situation{up: true, quiet: 4 * time.Second}, beat)
+		s.fields().renewal.pending = true
+		s.wantNext(7, situation{held: true, up: true, quiet: 3 * time.Second, backlog: backlog{unanswered: true}}, rest)
+		s.wantNext(7, situation{held: true, up: true, quiet: 4 * time.Second, backlog: backlog{unanswered: true}}, beat)
+	}, []func(*lease) leaseLike{
+		func(l *lease) leaseLike { return quietIgnored{l} },
+		func(l *lease) leaseLike { return beatsIfAllIsAnswered{l} },
+	}},
 	{"a server that renews nothing is left once, and later if the last renewal took long", func(s *leaseStory) {
 		stuck := situation{held: true, up: true, backlog: backlog{unanswered: true, stuck: 5 * time.Second}}
 		s.grants(0, storyTimeout)
@@ -136,6 +148,9 @@ type (
 	resumedIgnored   struct{ *lease }
 	leftAtIgnored    struct{ *lease }
 	tookIgnored      struct{ *lease }
+
+	quietIgnored         struct{ *lease }
+	beatsIfAllIsAnswered struct{ *lease }
 )
 
 func (m handshakeRenews) granted(now, asked moment, timeout sessionTimeout) {
@@ -180,6 +195,18 @@ func (m resumedIgnored) resumed() {}
 
 func (m leftAtIgnored) next(now moment, s situation) (action, time.Duration) {
 	m.leftAt = moment{}
+	return m.lease.next(now, s)
+}
+
+func (m quietIgnored) next(now moment, s situation) (action, time.Duration) {
+	s.quiet = 0
+	return m.lease.next(now, s)
+}
+
+func (m beatsIfAllIsAnswered) next(now moment, s situation) (action, time.Duration) {
+	if s.unanswered {
+		s.quiet = 0
+	}
 	return m.lease.next(now, s)
 }
 

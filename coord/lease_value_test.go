@@ -72,6 +72,13 @@ func TestNext(t *testing.T) {
 		{"a write of the program takes long, the lease is fresh", func(x state) { x.stuck, x.unanswered = 6*s, true }, rest, s},
 		{"being acquired", func(x state) { x.held, x.asking.began = false, ago(4*s) }, askLeader, s},
 		{"being acquired, and asked", func(x state) { x.held, x.asking = false, attempt{true, ago(4 * s)} }, rest, s},
+		{"nothing sent", func(x state) { x.quiet = 4 * s }, beat, s},
+		{"nothing sent for a while", func(x state) { x.quiet = 3900 * time.Millisecond }, rest, 100 * time.Millisecond},
+		{"nothing sent, and a renewal is due", func(x state) { x.quiet, x.renewed, x.renewal.began = 4*s, ago(4*s), ago(4*s) }, renew, s},
+		{"nothing sent, and a renewal is on its way", func(x state) { x.quiet, x.renewed, x.renewal.pending = 4*s, ago(7*s), true }, beat, s},
+		{"nothing sent, and being acquired", func(x state) { x.quiet, x.held, x.asking.began = 4*s, false, ago(4*s) }, askLeader, s},
+		{"nothing sent, neither held nor being acquired", func(x state) { x.quiet, x.held, x.acquiring = 4*s, false, false }, beat, s},
+		{"nothing sent for want of a connection", func(x state) { x.quiet, x.up = 4*s, false }, rest, s},
 		{"neither held nor being acquired", func(x state) { x.held, x.acquiring, x.asking.began, x.renewed = false, false, ago(1000*s), ago(1000*s) }, rest, s},
 	} {
 		// All is well, and something is held.

@@ -15,6 +15,11 @@ import (
 // The lease decides, and this file acts. The lease learns from the wire when requests are
 // written and answered, the program's as well as the client's own. So a program that
 // writes often renews the lease by that, and keepLease makes no requests.
+//
+// While the program does nothing, a session costs a heartbeat every sixth of the timeout; a
+// sync instead while something is being acquired; and a transaction besides while anything
+// is held. So the proof that a session lives costs one transaction in that time, which
+// writes nothing to the znodes, but to the servers' logs.
 
 // errUnrenewed is why a hold cannot be granted: no transaction has shown lately that the
 // session lives.

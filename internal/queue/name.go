@@ -211,14 +211,3 @@ func placeOf(children []string, id string) (p place) {
 // counter sticks or overflows: from there on it hands out numbers twice, and negative
 // ones.
 func inRange(c contender) bool { return c.number >= 0 && c.number != math.MaxInt32 }
-
-// blockers returns the contenders in the queue for which the i-th must wait.
-func blockers(all []contender, i int) []contender {
-	var ahead []contender
-	for _, c := range all[:i] {
-		if blocks(c.mode, all[i].mode) {
-			ahead = append(ahead, c)
-		}
-	}
-	return ahead
-}

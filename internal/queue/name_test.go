@@ -101,6 +101,17 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// blockers returns the contenders in the queue for which the i-th must wait.
+func blockers(all []contender, i int) []contender {
+	var ahead []contender
+	for _, c := range all[:i] {
+		if blocks(c.mode, all[i].mode) {
+			ahead = append(ahead, c)
+		}
+	}
+	return ahead
+}
+
 // checkPlace checks what one pass finds against the queue put in order.
 func checkPlace(t *testing.T, children []string, id string) {
 	t.Helper()
