@@ -4,7 +4,7 @@
 # servers wait for sessions to time out and start JVMs, and the more of those
 # compete, the less the times that the tests bound mean. Within a package eight
 # tests may run side by side: those that say so mostly wait.
-TESTFLAGS ?= -shuffle=on -timeout=20m -p=2 -parallel=8
+TESTFLAGS ?= -shuffle=on -timeout=20m -p=3 -parallel=8
 STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
