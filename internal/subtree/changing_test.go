@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/subtree"
 )
 
@@ -112,7 +113,7 @@ func TestChanging(t *testing.T) {
 func TestChangingAtRandom(t *testing.T) { eachWay(t, testChangingAtRandom) }
 
 func testChangingAtRandom(t *testing.T, _ int) {
-	for seed := range uint64(20) {
+	for seed := range uint64(harness.Times(6, 20)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(w *world) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // truth says what is below path, as a record does, by what is on the server; of all
@@ -41,7 +43,7 @@ func (w *world) truth(path string, whole bool) string {
 func TestAtRandom(t *testing.T) { eachWay(t, testAtRandom) }
 
 func testAtRandom(t *testing.T, _ int) {
-	for seed := range uint64(30) {
+	for seed := range uint64(harness.Times(8, 30)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(w *world) {

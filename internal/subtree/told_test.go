@@ -107,6 +107,7 @@ func TestUprooted(t *testing.T) {
 			got, _ := data.Latest()
 			w.Delete("/t/beside")
 			time.Sleep(time.Second)
+			w.Rest()
 			without, _ := children.Latest()
 			if len(with.Children) != len(without.Children)+1 || string(got.Data) != what {
 				t.Errorf("%s: %d and %d children, data %q", what, len(with.Children), len(without.Children), got.Data)

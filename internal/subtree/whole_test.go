@@ -48,20 +48,21 @@ func whole(w *world) func(string) {
 func TestWholeIsOfOneMoment(t *testing.T) { eachWay(t, testWholeIsOfOneMoment) }
 
 func testWholeIsOfOneMoment(t *testing.T, _ int) {
+	writes := harness.Times(60, 200)
 	for _, pause := range []time.Duration{0, time.Microsecond, 100 * time.Microsecond, time.Millisecond, time.Second} {
 		t.Run(fmt.Sprint(pause), func(t *testing.T) {
 			bubble(t, func(w *world) {
 				begin(w.World)
 				r := w.watch("/t", true, whole(w))
-				for gen := 1; gen <= 200; gen++ {
+				for gen := 1; gen <= writes; gen++ {
 					w.write(gen)
 					if pause > 0 {
 						time.Sleep(pause)
 					}
 				}
-				w.sees(r, state(200))
-				if n := len(r.said); pause == time.Second && n < 200 {
-					w.Errorf("%d states of 200 that were there for a second", n)
+				w.sees(r, state(writes))
+				if n := len(r.said); pause == time.Second && n < writes {
+					w.Errorf("%d states of %d that were there for a second", n, writes)
 				}
 			})
 		})
