@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 
-# Two packages at a time even where there are more cores: the tests with real
+# Three packages at a time even where there are more cores: the tests with real
 # servers wait for sessions to time out and start JVMs, and the more of those
 # compete, the less the times that the tests bound mean. Within a package eight
 # tests may run side by side: those that say so mostly wait.
@@ -14,6 +14,9 @@ PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
 # What is run without the race detector as well. Of faults at frames one in 32 is run
 # with it; the walks have one goroutine.
 EXHAUSTIVE := ^Test(Walk|[A-Za-z]*Faults)$$
+# Each connection of go-zookeeper allocates 3 MB, and the tests make thousands: most of
+# what the collector does is for that.
+GOGC ?= 400
 # The packages that take longest go first, so that none of them is left alone at the end.
 PACKAGES := ./lock ./rwlock ./members ./config ./coord ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.7.0
@@ -49,6 +52,7 @@ test: ## all tests, with the race detector; installs what it needs from Debian i
 	@# The exit status is that of go test; the last line is for those who read no more.
 	@missing=$$(.ci/zookeeper) || exit; \
 	echo go test -race $(TESTFLAGS) $(PACKAGES); \
+	export GOGC=$(GOGC); \
 	go test -race $(TESTFLAGS) -skip '^TestWalk(FindsFaults)?$$' $(PACKAGES); status=$$?; \
 	echo go test $(TESTFLAGS) -run '$(EXHAUSTIVE)'; \
 	go test $(TESTFLAGS) -run '$(EXHAUSTIVE)' $$(grep -rlE --include='*_test.go' 'func Test(Walk|[A-Za-z]*Faults)\(' . | xargs -n1 dirname | sort -u) || status=1; \
