@@ -51,13 +51,18 @@ check: ## formatting, vet here and for PORTS, staticcheck, go.mod
 test: ## all tests, with the race detector; installs what it needs from Debian if it may
 	@# The exit status is that of go test; the last line is for those who read no more.
 	@missing=$$(.ci/zookeeper) || exit; \
-	echo go test -race $(TESTFLAGS) $(PACKAGES); \
-	export GOGC=$(GOGC); \
-	go test -race $(TESTFLAGS) -skip '^TestWalk(FindsFaults)?$$' $(PACKAGES); status=$$?; \
-	echo go test $(TESTFLAGS) -run '$(EXHAUSTIVE)'; \
-	go test $(TESTFLAGS) -run '$(EXHAUSTIVE)' $$(grep -rlE --include='*_test.go' 'func Test(Walk|[A-Za-z]*Faults)\(' . | xargs -n1 dirname | sort -u) || status=1; \
+	$(MAKE) --no-print-directory --keep-going --jobs=2 test-race test-exhaustive; status=$$?; \
 	test -z "$$missing" || echo "TESTS WERE SKIPPED: $$missing"; \
 	exit $$status
+
+.PHONY: test-race
+test-race:
+	GOGC=$(GOGC) go test -race $(TESTFLAGS) -skip '^TestWalk(FindsFaults)?$$' $(PACKAGES)
+
+.PHONY: test-exhaustive
+test-exhaustive: # in the time that the others leave: it waits for nothing, and bounds no times
+	GOGC=$(GOGC) nice -n 19 go test $(TESTFLAGS) -run '$(EXHAUSTIVE)' \
+		$$(grep -rlE --include='*_test.go' 'func Test(Walk|[A-Za-z]*Faults)\(' . | xargs -n1 dirname | sort -u)
 
 .PHONY: test-bench
 test-bench: ## the tests of the benchmark, which is a module of its own

@@ -45,7 +45,7 @@ func IsolatedLeader(t *testing.T, hows []ensemble.Isolation, subjects ...Subject
 	}
 	if !harness.Stress {
 		for _, how := range hows {
-			isolate(4*time.Second, how, false, 10)
+			isolate(4*time.Second, how, false, 6)
 		}
 	} else {
 		for _, T := range []time.Duration{4 * time.Second, 6 * time.Second, 10 * time.Second} {
