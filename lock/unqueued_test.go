@@ -21,8 +21,10 @@ import (
 // claims are what an Unqueued promises to those who acquire and release it.
 var claims = []scenario{
 	{"all get it, one at a time, and tokens increase; a free lock costs one request (R40)", func(w place) {
-		w.Must(w.Held(w.Client(T)).Release(bg)) // so that the directory is there
-		a := w.Client(T)                        // which has no reads under way
+		first := w.Client(T)
+		w.Must(w.Held(first).Release(bg)) // so that the directory is there
+		w.Must(first.Close())             // which ends what it still follows
+		a := w.Client(T)
 		var asked atomic.Int32
 		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 			if f.Dir == coordtest.ToServer && f.Op == "multi" {
