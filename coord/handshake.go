@@ -22,8 +22,8 @@ import (
 // no deadlines: keepLease sees to it that the server answers.
 
 // connectRequest returns frame, which begins the handshake, with the newest zxid that was
-// seen and the timeout to ask for. The library knows neither. A server that is behind that zxid hangs up, so that the client
-// does not read what is older than what it has seen.
+// seen and the timeout to ask for. The library knows neither. A server that is behind that
+// zxid hangs up, so that the client does not read what is older than what it has seen.
 func (t *tappedConn) connectRequest(frame []byte) []byte {
 	t.asked = now()
 	r := jute.NewDecoder(frame[4:]).ConnectRequest()

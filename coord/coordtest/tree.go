@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // containerOwner marks a container where an ephemeral node names its session.
@@ -87,7 +88,7 @@ func (t *tree) clone() *tree {
 
 // attach puts n at path. The parent exists and path is free.
 func (t *tree) attach(path string, n *node) {
-	dir, name := split(path)
+	dir, name := zkpath.Split(path)
 	if n.children == nil {
 		n.children = make(map[string]struct{})
 	}
@@ -107,7 +108,7 @@ func (t *tree) attach(path string, n *node) {
 // detach is the inverse of attach.
 func (t *tree) detach(path string) *node {
 	n := t.nodes[path]
-	dir, name := split(path)
+	dir, name := zkpath.Split(path)
 	delete(t.nodes, path)
 	delete(t.nodes[dir].children, name)
 	delete(t.containers, path)
@@ -166,15 +167,6 @@ func (t *tree) String() string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// split returns the path of the parent and the name under it. The path has a slash.
-func split(path string) (dir, name string) {
-	i := strings.LastIndexByte(path, '/')
-	if i == 0 {
-		return "/", path[1:]
-	}
-	return path[:i], path[i+1:]
 }
 
 // validPath reports whether the server would accept path as the name of a node.

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A change is what a transaction did to one node, in the terms of watch events.
@@ -126,7 +127,7 @@ func (x *txn) create(o op) (result, jute.Code) {
 	if c != jute.OK {
 		return result{}, c
 	}
-	dir, _ := split(o.path)
+	dir := zkpath.Parent(o.path)
 	parent, c := x.lookup(dir, x.ids, zk.PermCreate)
 	if c != jute.OK {
 		return result{}, c
@@ -178,7 +179,7 @@ func (x *txn) delete(o op) (result, jute.Code) {
 	case "/", "/zookeeper", "/zookeeper/quota", "/zookeeper/config":
 		return result{}, jute.CodeBadArguments
 	}
-	dir, _ := split(o.path)
+	dir := zkpath.Parent(o.path)
 	if _, c := x.lookup(dir, x.ids, zk.PermDelete); c != jute.OK {
 		return result{}, c
 	}
@@ -198,7 +199,7 @@ func (x *txn) delete(o op) (result, jute.Code) {
 
 // remove deletes a node that has no children.
 func (x *txn) remove(path string) {
-	dir, _ := split(path)
+	dir := zkpath.Parent(path)
 	parent := x.nodes[dir]
 	n, old := x.detach(path), parent.stat.Pzxid
 	parent.stat.Pzxid = x.zxid

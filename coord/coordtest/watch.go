@@ -4,6 +4,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // A watchKey names a watch of one connection. getData and exists share a
@@ -87,7 +88,7 @@ func (w *watches) fire(ch change) {
 		// One event to a connection that watches the node both ways.
 		w.trigger(ch.path, true, zk.EventNodeDeleted, ch.acl, told)
 	}
-	dir, _ := split(ch.path)
+	dir := zkpath.Parent(ch.path)
 	w.trigger(dir, true, zk.EventNodeChildrenChanged, ch.dirACL, nil)
 }
 
@@ -96,7 +97,7 @@ func (w *watches) fire(ch change) {
 // and disarms the watches that fire once. It returns whom it found.
 func (w *watches) trigger(path string, child bool, kind zk.EventType, acl []zk.ACL, told map[*conn]struct{}) map[*conn]struct{} {
 	found := make(map[*conn]struct{})
-	for at := path; ; at, _ = split(at) {
+	for at := path; ; at = zkpath.Parent(at) {
 		k := watchKey{at, child}
 		for c, mode := range w.armed[k] {
 			switch {

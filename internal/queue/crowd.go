@@ -33,11 +33,7 @@ const maxCrowds = 1024
 type crowdsKey struct{}
 
 func crowdsOf(c *coord.Client) *crowds {
-	if all, ok := c.Kit().Values().Load(crowdsKey{}); ok {
-		return all.(*crowds)
-	}
-	all, _ := c.Kit().Values().LoadOrStore(crowdsKey{}, &crowds{in: make(map[string]crowd)})
-	return all.(*crowds)
+	return sharedBy(c, crowdsKey{}, func() *crowds { return &crowds{in: make(map[string]crowd)} })
 }
 
 // set notes what there is in dir now.

@@ -53,11 +53,9 @@ type neighborhoodKey struct {
 type neighborhoodsKey struct{}
 
 func neighborhoodsOf(c *coord.Client) *neighborhoods {
-	if all, ok := c.Kit().Values().Load(neighborhoodsKey{}); ok {
-		return all.(*neighborhoods)
-	}
-	all, _ := c.Kit().Values().LoadOrStore(neighborhoodsKey{}, &neighborhoods{of: make(map[neighborhoodKey]*neighborhood)})
-	return all.(*neighborhoods)
+	return sharedBy(c, neighborhoodsKey{}, func() *neighborhoods {
+		return &neighborhoods{of: make(map[neighborhoodKey]*neighborhood)}
+	})
 }
 
 // enter returns the neighborhood of a contender of s in dir, which leaves it when it is

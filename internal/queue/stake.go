@@ -34,11 +34,17 @@ type stakes struct {
 type stakesKey struct{}
 
 func stakesOf(c *coord.Client) *stakes {
-	if all, ok := c.Kit().Values().Load(stakesKey{}); ok {
-		return all.(*stakes)
+	return sharedBy(c, stakesKey{}, func() *stakes { return &stakes{at: make(map[string]map[*Stake]struct{})} })
+}
+
+// sharedBy returns what all contenders of c share under key, which create makes.
+func sharedBy[T any](c *coord.Client, key any, create func() *T) *T {
+	all := c.Kit().Values()
+	it, ok := all.Load(key)
+	if !ok {
+		it, _ = all.LoadOrStore(key, create())
 	}
-	all, _ := c.Kit().Values().LoadOrStore(stakesKey{}, &stakes{at: make(map[string]map[*Stake]struct{})})
-	return all.(*stakes)
+	return it.(*T)
 }
 
 // NewStake adds a stake of c at path, for k's Hold. The caller must call end when it is

@@ -61,9 +61,9 @@ func (d *driver) follow() {
 	}
 }
 
-// missedLoss reports whether the input may grant the lock although the connection has been lost
-// since our node was made, and that need not have been heard of: a stream that has not had
-// its first value yet says nothing when the connection is lost, and a neighbor may be
+// missedLoss reports whether the input may grant the lock although the connection has been
+// lost since our node was made, and that need not have been heard of: a stream that has not
+// had its first value yet says nothing when the connection is lost, and a neighbor may be
 // quicker than a stream. If so, our node is followed anew.
 func (d *driver) missedLoss(in kind) bool {
 	if in != blockerGone && in != passed || d.ahead == nil || d.heard && d.ahead.neighbor == nil {

@@ -1,11 +1,10 @@
 package watch
 
 import (
-	"strings"
-
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // ManyChildren is how many children a directory must have for its changes to be asked for
@@ -55,15 +54,9 @@ func (r roots) above(path string) string {
 		if path == "/" {
 			break
 		}
-		path, _ = split(path)
+		path = zkpath.Parent(path)
 	}
 	return ""
-}
-
-// split returns the path of the directory that has the znode at path, and its name there.
-func split(path string) (dir, name string) {
-	i := strings.LastIndexByte(path, '/')
-	return path[:max(i, 1)], path[i+1:]
 }
 
 // told reports whether the children of the directory at path are told.
@@ -126,7 +119,7 @@ func (l *Loop) weigh(path string) {
 	}
 	at, dir := l.roots[root], ""
 	if path != "/" {
-		dir, _ = split(path)
+		dir = zkpath.Parent(path)
 	}
 	all := keysAt(path)
 	for _, k := range append(all[:], key{dir, event.Children, false}, key{dir, event.Children, true}) {
@@ -148,7 +141,7 @@ func (l *Loop) tellDirectory(t zk.EventType, path string) {
 	if t != zk.EventNodeCreated && t != zk.EventNodeDeleted || path == "/" {
 		return
 	}
-	dir, name := split(path)
+	dir, name := zkpath.Split(path)
 	in := input{kind: came, coming: coming{name, t == zk.EventNodeDeleted}}
 	l.at(key{dir, event.Children, false}, in)
 	l.at(key{dir, event.Children, true}, in)

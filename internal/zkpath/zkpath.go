@@ -78,6 +78,12 @@ func Parent(path string) string {
 	return "/"
 }
 
+// Split returns the path of the znode above path, which must not be the root, and the name
+// that path has there.
+func Split(path string) (dir, name string) {
+	return Parent(path), path[strings.LastIndexByte(path, '/')+1:]
+}
+
 // Full returns path, which is one below the chroot root, as the ensemble knows it.
 func Full(root, path string) string {
 	switch {

@@ -63,5 +63,8 @@ func TestParent(t *testing.T) {
 		if got := Parent(path); got != want {
 			t.Errorf("Parent(%q) = %q, want %q", path, got, want)
 		}
+		if dir, name := Split(path); dir != want || Join(dir, name) != path {
+			t.Errorf("Split(%q) = %q, %q", path, dir, name)
+		}
 	}
 }
