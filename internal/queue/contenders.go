@@ -28,7 +28,7 @@ func Contenders(ctx context.Context, c *coord.Client, dir string) ([]coord.Conte
 
 // readAll is Contenders with bare errors.
 func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contender, error) {
-	if err := (Entry{Dir: dir}).check(); err != nil {
+	if err := (Entry{Dir: dir}).Check(); err != nil {
 		return nil, err
 	}
 	var names []string
