@@ -68,7 +68,19 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 			all = append(all, c)
 		}
 	}
+	markHolders(all)
 	return all, nil
+}
+
+// markHolders sets Holds of those that hold, or will as soon as they know it. All are in
+// order.
+func markHolders(all []coord.Contender) {
+	for i := range all {
+		if i > 0 && !(all[0].Reads && all[i].Reads) {
+			break
+		}
+		all[i].Holds = true
+	}
 }
 
 // get reads the znode at path, without its data if they may not be read.

@@ -58,6 +58,7 @@ func contenders(nodes []*subtree.Node, known []coord.Contender) []coord.Contende
 		}
 		all = append(all, now)
 	}
+	markHolders(all)
 	return all
 }
 
