@@ -21,6 +21,7 @@ var (
 	ErrRevoked   = errors.New("coord: revoked by another client")                    // which asked the holder to give way
 	ErrLocked    = errors.New("coord: locked by someone else")                       // the answer to a try
 	ErrClosed    = errors.New("coord: client closed")                                // by Client.Close
+	ErrForeign   = errors.New("coord: directory of another recipe")                  // whose participants do not look at ours: nothing is acquired there
 	ErrExhausted = errors.New("coord: sequence numbers of the directory used up; " + // so its children have no order any more
 		"delete it when nobody uses it, and it starts again at zero")
 

@@ -96,8 +96,8 @@ func (h *Hold) shut(ch *chan struct{}) {
 // Err returns nil while h is being acquired or is held, and from then on the [*Error] that
 // says why it no longer is. Its Op is "release" if h was released, "lost" if it was held
 // and is lost, and otherwise what was asked for, such as "acquire". Its cause is
-// [ErrReleased], [ErrExpired], [ErrDeleted], [ErrRevoked], [ErrLocked], [ErrExhausted],
-// [ErrClosed], the cause of the ctx that ended before h was acquired, or the ensemble's
+// [ErrReleased], [ErrExpired], [ErrDeleted], [ErrRevoked], [ErrLocked], [ErrForeign],
+// [ErrExhausted], [ErrClosed], the cause of the ctx that ended before h was acquired, or the ensemble's
 // refusal.
 //
 // Servers that refuse the client do not end h, since another may serve it, or the same

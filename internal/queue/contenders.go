@@ -39,6 +39,9 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 	if err != nil {
 		return nil, err
 	}
+	if err := checkChildren(names); err != nil {
+		return nil, err
+	}
 	var mu sync.Mutex
 	read := make(map[string]coord.Contender)
 	inQueue := inOrder(names)

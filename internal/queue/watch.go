@@ -17,8 +17,9 @@ func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord
 	}
 	var last []coord.Contender
 	return subtree.Watch(ctx, c, dir, subtree.Recipe[coord.Contention]{
-		Op:   "watch",
-		Stat: true,
+		Op:    "watch",
+		Stat:  true,
+		Check: checkChildren,
 		Skip: func(name string) bool {
 			_, ok := parse(name)
 			return !ok
