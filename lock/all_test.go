@@ -15,15 +15,6 @@ import (
 	"github.com/zkcoord/zkcoord/lock"
 )
 
-// several is All of the lock at dir and another, as one lock.
-var several = locktest.Subject{
-	Name: "all",
-	Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
-		return lock.All(ctx, lock.New(c, dir), lock.New(c, dir+"-z"))
-	},
-	Try: mutex.Try,
-}
-
 // One Mutex, acquired by All, is what it is by itself.
 func TestAllOfOne(t *testing.T) {
 	one := mutex
@@ -324,7 +315,3 @@ func TestAll(t *testing.T) {
 	t.Parallel()
 	inBoth(t, mutex, alls, allGone)
 }
-
-// TestAllFaults lets every frame of everything that a holder of two locks does meet every
-// fault. (See locktest.Faults.)
-func TestAllFaults(t *testing.T) { locktest.Faults(t, several) }
