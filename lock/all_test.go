@@ -300,6 +300,18 @@ var alls = []scenario{
 		w.Grant(next)
 		w.Must(next.Release(bg))
 	}},
+	{"it costs what its locks cost: a request for each that is free, and one for its release", func(w place) {
+		a := w.Client(T)
+		h := w.all(a, "a", "b", "c")
+		w.Grant(h) // so that the directories are there
+		w.Must(h.Release(bg))
+		n := w.Cost(a)
+		n.Ops() // what is under way
+		h = w.all(a, "a", "b", "c")
+		w.Grant(h)
+		w.Must(h.Release(bg))
+		n.Is("a hold of three locks", 0, "delete", "delete", "delete", "multi", "multi", "multi")
+	}},
 	{"a lock that may not be removed is named by the release", func(w place) {
 		a := w.Client(T)
 		h := w.all(a, "a", "b")
