@@ -25,8 +25,8 @@ const Revocation = "__REVOKE__"
 // the contender before it.
 const maxLabel = 1024
 
-// check reports what is wrong with e.
-func (e Entry) check() error {
+// Check reports what is wrong with e.
+func (e Entry) Check() error {
 	switch err := zkpath.Check(e.Dir); {
 	case err != nil:
 		return err

@@ -28,7 +28,7 @@ func Contenders(ctx context.Context, c *coord.Client, dir string) ([]coord.Conte
 
 // readAll is Contenders with bare errors.
 func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contender, error) {
-	if err := (Entry{Dir: dir}).check(); err != nil {
+	if err := (Entry{Dir: dir}).Check(); err != nil {
 		return nil, err
 	}
 	var names []string
@@ -37,6 +37,9 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 		return err
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := checkChildren(names); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
@@ -65,7 +68,19 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 			all = append(all, c)
 		}
 	}
+	markHolders(all)
 	return all, nil
+}
+
+// markHolders sets Holds of those that hold, or will as soon as they know it. All are in
+// order.
+func markHolders(all []coord.Contender) {
+	for i := range all {
+		if i > 0 && !(all[0].Reads && all[i].Reads) {
+			break
+		}
+		all[i].Holds = true
+	}
 }
 
 // get reads the znode at path, without its data if they may not be read.

@@ -21,6 +21,8 @@ func (m *machine) decide(p place) action {
 	switch {
 	case m.cause != nil:
 		return m.leave(nil)
+	case p.foreign != "":
+		return m.leave(m.causes.foreign(p.foreign))
 	case !p.ordered:
 		return m.leave(m.causes.exhausted)
 	case p.blocked == 0:

@@ -107,6 +107,8 @@ type causes struct {
 	revoked   error // somebody asked us to give way
 	locked    error // somebody is ahead, and we were not to wait
 	exhausted error // the numbers have run out, so there is no order any more
+
+	foreign func(child string) error // the directory is that of another recipe, whose child this is
 }
 
 // A machine takes one contender through the queue in one session. It does no I/O

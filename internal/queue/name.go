@@ -3,9 +3,12 @@ package queue
 import (
 	"cmp"
 	"crypto/rand"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/zkcoord/zkcoord/coord"
 )
 
 // A Mode says what a contender asks for.
@@ -175,6 +178,44 @@ func inOrder(children []string) []contender {
 	return all
 }
 
+// isForeign reports whether the child named is that of another recipe of Curator, whose
+// participants do not look at contenders: of a LeaderLatch, or a lease of a semaphore.
+// Somebody would hold beside one that leads by it.
+func isForeign(name string) bool {
+	for _, width := range [...]int{10, 11} {
+		at := len(name) - width
+		if at < len("-latch-") {
+			break
+		}
+		if infix := name[at-len("-latch-") : at]; infix == "-latch-" || infix == "-lease-" {
+			_, ok := number(name[at:])
+			return ok
+		}
+	}
+	return false
+}
+
+// firstForeign returns the first of the children that is of another recipe, or "".
+func firstForeign(children []string) string {
+	for _, name := range children {
+		if isForeign(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// errForeign returns the error that names the child of another recipe.
+func errForeign(child string) error { return fmt.Errorf("%w: it has %q", coord.ErrForeign, child) }
+
+// checkChildren returns why a directory with these children is not that of a lock.
+func checkChildren(children []string) error {
+	if child := firstForeign(children); child != "" {
+		return errForeign(child)
+	}
+	return nil
+}
+
 // A place is what the children of a lock directory tell one contender.
 type place struct {
 	found   bool      // it is among them
@@ -182,6 +223,7 @@ type place struct {
 	ordered bool      // the numbers of all tell which came first
 	blocked int       // for how many it must wait
 	nearest contender // the last of those
+	foreign string    // a child that is of another recipe; empty if there is none
 }
 
 // placeOf returns the place of the contender id. It does not put the others in order,
@@ -203,6 +245,9 @@ func placeOf(children []string, id string) (p place) {
 	for _, name := range children {
 		c, ok := parse(name)
 		if !ok {
+			if p.foreign == "" && isForeign(name) {
+				p.foreign = name
+			}
 			continue
 		}
 		p.ordered = p.ordered && inRange(c) && (c.number != p.me.number || c.id == id)
