@@ -66,7 +66,7 @@ type Error struct {
 	// Op is, in lower case, the name of the function or method that was called:
 	//
 	//   - of this package: dial, get, exists, children, sync, create, set, delete, txn, watch;
-	//   - of the locks: acquire, tryacquire, acquireread, tryacquireread, acquirewrite,
+	//   - of the locks: acquire, acquireall, tryacquire, acquireread, tryacquireread, acquirewrite,
 	//     tryacquirewrite, downgrade, contenders, holder, watch;
 	//   - of members: join, keep, setdata, leave, members, find, follow, await, awaitn, watch;
 	//   - of config: read, watch, modify, store, delete, publish.

@@ -29,8 +29,8 @@ const Revocation = "__REVOKE__"
 // the contender before it.
 const maxLabel = 1024
 
-// check reports what is wrong with e.
-func (e Entry) check() error {
+// Check reports what is wrong with e.
+func (e Entry) Check() error {
 	switch err := zkpath.Check(e.Dir); {
 	case err != nil:
 		return err
@@ -39,9 +39,6 @@ func (e Entry) check() error {
 	}
 	return CheckLabel(e.Label)
 }
-
-// CheckDir reports why dir cannot be the directory of a queue.
-func CheckDir(dir string) error { return Entry{Dir: dir}.check() }
 
 // CheckLabel reports why label cannot be what a contender shows.
 func CheckLabel(label string) error {

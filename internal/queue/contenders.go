@@ -46,7 +46,7 @@ func Head(ctx context.Context, c *coord.Client, dir string) (coord.Contender, bo
 
 // readNames returns the contenders in the queue of dir, head first.
 func readNames(ctx context.Context, c *coord.Client, dir string) ([]contender, error) {
-	if err := CheckDir(dir); err != nil {
+	if err := (Entry{Dir: dir}).Check(); err != nil {
 		return nil, err
 	}
 	var names []string

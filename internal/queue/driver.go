@@ -52,7 +52,7 @@ var reasons = causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.
 
 // newDriver returns the driver of a contender in the present session.
 func newDriver(ctx context.Context, c *coord.Client, e Entry, k *coord.Keeper) (*driver, error) {
-	if err := e.check(); err != nil {
+	if err := e.Check(); err != nil {
 		return nil, err
 	}
 	s, err := k.Await(ctx)

@@ -12,7 +12,7 @@ import (
 
 // Watch follows the contenders in the queue of dir until ctx ends.
 func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord.Contention] {
-	if err := CheckDir(dir); err != nil {
+	if err := (Entry{Dir: dir}).Check(); err != nil {
 		return event.Ended[coord.Contention](&coord.Error{Op: "watch", Path: dir, Err: err})
 	}
 	var last []coord.Contender

@@ -69,7 +69,7 @@ func (e *Election) Leader(ctx context.Context) (View, error) {
 }
 
 func (e *Election) find(ctx context.Context) (View, error) {
-	if err := queue.CheckDir(e.dir); err != nil {
+	if err := (queue.Entry{Dir: e.dir}).Check(); err != nil {
 		return View{}, err
 	}
 	var n coord.Node
@@ -100,7 +100,7 @@ func (e *Election) find(ctx context.Context) (View, error) {
 // announcement and the queue. One that may read only one of them goes by that.
 func (e *Election) Watch(ctx context.Context) *event.Stream[View] {
 	return coord.NewStream(ctx, e.c, "watch", e.dir, func(ctx context.Context, p event.Publisher[View]) error {
-		if err := queue.CheckDir(e.dir); err != nil {
+		if err := (queue.Entry{Dir: e.dir}).Check(); err != nil {
 			return err
 		}
 		o := observer{e: e, ctx: ctx, out: p, announcements: e.c.Watch(ctx, announcementPath(e.dir), event.Data)}
