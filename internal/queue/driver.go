@@ -40,8 +40,9 @@ type driver struct {
 	waited  <-chan struct{} // closed when our own node is to be followed because we have waited for long
 	overdue *time.Timer     // fires when it is to be followed because we have held for long; nil before we hold
 
-	granted bool         // the Hold is held
-	renewed <-chan error // tells that the session has been renewed, while the grant waits for that
+	granted bool            // the Hold is held
+	beside  <-chan struct{} // what Granted has returned
+	renewed <-chan error    // tells that the session has been renewed, while the grant waits for that
 
 	downgrades        <-chan chan<- error // requests for a downgrade: where to answer them
 	awaitingDowngrade []chan<- error      // the answers that are due when it is done
@@ -219,6 +220,9 @@ func (d *driver) grant() {
 		return
 	}
 	d.granted = true
+	if d.Granted != nil {
+		d.beside = d.Granted(d.s, d.m.node)
+	}
 }
 
 // do carries out a.

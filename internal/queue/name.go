@@ -49,11 +49,14 @@ type contender struct {
 	number int32 // the place: the lowest is the head
 }
 
+// idLength is how long an id is, without its mark.
+const idLength = 13
+
 // newID returns a random id of 65 bits. It is short, because every contender that comes
 // reads those of all.
 func newID() string {
 	const digits = "abcdefghijklmnopqrstuvwxyz234567"
-	var b [13]byte
+	var b [idLength]byte
 	rand.Read(b[:]) // never fails
 	for i := range b {
 		b[i] = digits[b[i]%32]
@@ -89,6 +92,13 @@ func idOf(name string) string {
 // prefix returns the name under which contender id of mode m is created; the
 // server appends the number.
 func prefix(id string, m Mode) string { return id + infixes[m].text }
+
+// IsOurs reports whether the znode named is a contender of this module, and not of
+// another client.
+func IsOurs(name string) bool {
+	before, infix, _, ok := split(name)
+	return ok && infix <= int(Read) && len(strings.TrimSuffix(before, batonMark)) == idLength && !strings.Contains(before, "_")
+}
 
 // asRead returns the name of the read that takes the place of the write named.
 func asRead(name string) string {
