@@ -26,8 +26,26 @@ func Contenders(ctx context.Context, c *coord.Client, dir string) ([]coord.Conte
 	return all, nil
 }
 
-// readAll is Contenders with bare errors.
-func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contender, error) {
+// Head returns the first contender in the queue of dir, and whether there is one. Its
+// errors are bare.
+func Head(ctx context.Context, c *coord.Client, dir string) (coord.Contender, bool, error) {
+	inQueue, err := readNames(ctx, c, dir)
+	for _, who := range inQueue {
+		n, err := get(ctx, c, zkpath.Join(dir, who.name))
+		if err != nil {
+			return coord.Contender{}, false, err
+		}
+		if n.Exists {
+			head := contenderOf(who, n.Data, n.Stat)
+			head.Holds = true
+			return head, true, nil
+		}
+	}
+	return coord.Contender{}, false, err
+}
+
+// readNames returns the contenders in the queue of dir, head first.
+func readNames(ctx context.Context, c *coord.Client, dir string) ([]contender, error) {
 	if err := (Entry{Dir: dir}).Check(); err != nil {
 		return nil, err
 	}
@@ -36,15 +54,23 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 		names, _, err = s.Children(ctx, dir)
 		return err
 	})
+	if err == nil {
+		err = checkChildren(names)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := checkChildren(names); err != nil {
+	return inOrder(names), nil
+}
+
+// readAll is Contenders with bare errors.
+func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contender, error) {
+	inQueue, err := readNames(ctx, c, dir)
+	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
 	read := make(map[string]coord.Contender)
-	inQueue := inOrder(names)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxReads)
 	for _, who := range inQueue {

@@ -49,11 +49,14 @@ type contender struct {
 	number int32 // the place: the lowest is the head
 }
 
+// idLength is how long an id is, without its mark.
+const idLength = 13
+
 // newID returns a random id of 65 bits. It is short, because every contender that comes
 // reads those of all.
 func newID() string {
 	const digits = "abcdefghijklmnopqrstuvwxyz234567"
-	var b [13]byte
+	var b [idLength]byte
 	rand.Read(b[:]) // never fails
 	for i := range b {
 		b[i] = digits[b[i]%32]
@@ -61,15 +64,24 @@ func newID() string {
 	return string(b[:])
 }
 
-// An id that ends with batonMark says that its contender has a baton, unless it reads.
-const batonMark = "+"
+// An id that ends with batonMark says that its contender was created with a baton, unless
+// it reads. One that ends with lateMark says that it gets one if it finds many before it.
+const (
+	batonMark = "+"
+	lateMark  = "~"
+)
 
-// hasBaton reports whether the contender id was created with a baton.
-func hasBaton(id string) bool { return strings.HasSuffix(id, batonMark) }
+// bornWithBaton reports whether the contender id was created with a baton.
+func bornWithBaton(id string) bool { return strings.HasSuffix(id, batonMark) }
 
-// hasBaton reports whether c has a baton that can be passed. A baton of an id is gone
-// when a read has taken the place of a write.
-func (c contender) hasBaton() bool { return c.mode != Read && hasBaton(c.id) }
+// getsBaton reports whether the contender id gets a baton if it finds many before it.
+func getsBaton(id string) bool { return strings.HasSuffix(id, lateMark) }
+
+// hasBaton reports whether c, which has others before it, many or not, may have a baton
+// that can be passed. A baton of an id is gone when a read has taken the place of a write.
+func (c contender) hasBaton(many bool) bool {
+	return c.mode != Read && (bornWithBaton(c.id) || many && getsBaton(c.id))
+}
 
 // idOf returns the id in the name of a contender.
 func idOf(name string) string {
@@ -80,6 +92,13 @@ func idOf(name string) string {
 // prefix returns the name under which contender id of mode m is created; the
 // server appends the number.
 func prefix(id string, m Mode) string { return id + infixes[m].text }
+
+// IsOurs reports whether the znode named is a contender of this module, and not of
+// another client.
+func IsOurs(name string) bool {
+	before, infix, _, ok := split(name)
+	return ok && infix <= int(Read) && len(strings.TrimSuffix(before, batonMark)) == idLength && !strings.Contains(before, "_")
+}
 
 // asRead returns the name of the read that takes the place of the write named.
 func asRead(name string) string {
