@@ -58,6 +58,7 @@ public final class Contenders {
                 case "mutexRevoker" -> revoke(mutex);
                 case "writeRevoker" -> revoke(both.writeLock());
                 case "member" -> member(directory);
+                case "counts" -> count(directory);
                 default -> throw new IllegalArgumentException(job);
             }
         }
@@ -106,6 +107,15 @@ public final class Contenders {
             }
             again();
         }
+    }
+
+    // Leaves a counter of each kind.
+    private void count(String directory) throws Exception {
+        try (SharedCount count = new SharedCount(client, directory + "/shared", 0)) {
+            count.start();
+            count.setCount(7);
+        }
+        new DistributedAtomicLong(client, directory + "/atomic", new RetryOneTime(1)).add(7L);
     }
 
     public static void main(String[] args) throws Exception {
