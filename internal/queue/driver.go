@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -39,19 +40,20 @@ type driver struct {
 	waited  <-chan struct{} // closed when our own node is to be followed because we have waited for long
 	overdue *time.Timer     // fires when it is to be followed because we have held for long; nil before we hold
 
-	granted bool         // the Hold is held
-	renewed <-chan error // tells that the session has been renewed, while the grant waits for that
+	granted bool            // the Hold is held
+	beside  <-chan struct{} // what Granted has returned
+	renewed <-chan error    // tells that the session has been renewed, while the grant waits for that
 
 	downgrades        <-chan chan<- error // requests for a downgrade: where to answer them
 	awaitingDowngrade []chan<- error      // the answers that are due when it is done
 }
 
 // reasons are those for which a machine gives up, as the owner is told.
-var reasons = causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted}
+var reasons = causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted, errForeign}
 
 // newDriver returns the driver of a contender in the present session.
 func newDriver(ctx context.Context, c *coord.Client, e Entry, k *coord.Keeper) (*driver, error) {
-	if err := e.check(); err != nil {
+	if err := e.Check(); err != nil {
 		return nil, err
 	}
 	s, err := k.Await(ctx)
@@ -59,9 +61,10 @@ func newDriver(ctx context.Context, c *coord.Client, e Entry, k *coord.Keeper) (
 		return nil, err
 	}
 	d := &driver{Entry: e, c: c, s: s, k: k, ctx: ctx, canceled: ctx.Done(), released: k.Released()}
-	d.m = machine{id: newID(), mode: e.Mode, try: e.Try, causes: &reasons}
-	if e.Mode != Read && !e.Try && crowdsOf(c).get(e.Dir).batons() {
-		d.m.id += batonMark
+	known := crowdsOf(c)
+	d.m = machine{id: newID(), mode: e.Mode, try: e.Try, many: known.many, causes: &reasons}
+	if e.Mode != Read && !e.Try {
+		d.m.id += known.get(e.Dir).mark()
 	}
 	return d, nil
 }
@@ -85,7 +88,10 @@ func (d *driver) run() error {
 func (d *driver) enter() (leave func()) {
 	end := NewStake(d.c, d.Dir, d.m.id, d.k)
 	all := neighborhoodsOf(d.c)
-	d.near = all.enter(d.s, d.Dir)
+	alone := false
+	if d.near, alone = all.enter(d.s, d.Dir); !alone {
+		d.m.many = math.MaxInt // those of one session need no batons
+	}
 	d.near.add(d.m.id, d.Mode)
 	return func() {
 		d.self.end()
@@ -214,6 +220,9 @@ func (d *driver) grant() {
 		return
 	}
 	d.granted = true
+	if d.Granted != nil {
+		d.beside = d.Granted(d.s, d.m.node)
+	}
 }
 
 // do carries out a.
@@ -226,6 +235,8 @@ func (d *driver) do(a action) {
 		d.create(a.baton)
 	case list:
 		d.list(a.sync)
+	case equip:
+		d.blocking(func() input { return d.equip(a.node) })
 	case remove:
 		d.remove(a.node, a.baton)
 	case replace:

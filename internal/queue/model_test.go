@@ -17,10 +17,12 @@ var (
 		revoked:   errors.New("revoked"),
 		locked:    errors.New("locked"),
 		exhausted: errors.New("exhausted"),
+		foreign:   func(string) error { return errForeignModel },
 	}
-	modelErrors = []error{
+	errForeignModel = errors.New("foreign")
+	modelErrors     = []error{
 		nil, errCanceled, errReleased, errExpired, errDenied,
-		modelCauses.deleted, modelCauses.revoked, modelCauses.locked, modelCauses.exhausted,
+		modelCauses.deleted, modelCauses.revoked, modelCauses.locked, modelCauses.exhausted, errForeignModel,
 	}
 )
 
@@ -104,9 +106,12 @@ func newWorld(r *rule, step func(*machine, input) action) world {
 	if r.foreign {
 		w.add(foreigner, "f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0__lock__")
 	}
+	if r.latch {
+		w.add(foreigner, "f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0-latch-")
+	}
 	for i := range r.n {
 		w.clients[i] = client{
-			m:     machine{id: r.id(i), mode: r.mode(i), try: i >= r.n-r.try, causes: &modelCauses},
+			m:     machine{id: r.id(i), mode: r.mode(i), try: i >= r.n-r.try, causes: &modelCauses, many: 1},
 			up:    true,
 			phase: sent,
 			req:   action{verb: create},
@@ -160,6 +165,9 @@ func (w *world) do(a act) {
 	case decline:
 		w.budget.refuse--
 		c.phase, c.reply = answered, input{kind: refused, err: errDenied}
+		if c.req.verb == equip {
+			c.reply = input{kind: equipped} // it goes on without
+		}
 	case answer:
 		in := c.reply
 		c.phase, c.reply, c.req = idle, input{}, action{}

@@ -43,6 +43,12 @@ var mutants = []mutant{
 		}
 		return m.step(in)
 	}},
+	{"overlooks another recipe", rule{n: 2, latch: true}, func(m *machine, in input) action {
+		if in.kind == listed {
+			in.names = slices.DeleteFunc(slices.Clone(in.names), isForeign)
+		}
+		return m.step(in)
+	}},
 	{"takes a node that is gone for a baton passed", rule{n: 3, batons: 3, budget: budget{cancel: 1}}, func(m *machine, in input) action {
 		if in.kind == blockerGone {
 			in.kind = passed
@@ -52,6 +58,11 @@ var mutants = []mutant{
 	{"passes its baton though it never held", rule{n: 3, batons: 3, budget: budget{cancel: 1}}, func(m *machine, in input) action {
 		do := m.step(in)
 		do.baton = do.baton || do.verb == remove
+		return do
+	}},
+	{"forgets the baton that it has got late", rule{n: 2, late: true}, func(m *machine, in input) action {
+		do := m.step(in)
+		m.late = false
 		return do
 	}},
 	{"passes the baton of a reader", rule{n: 3, kinds: "rrw", batons: 3}, func(m *machine, in input) action {

@@ -48,6 +48,8 @@ func (w *world) grant(c *client, in input) {
 		w.fault = "granted to a contender that had given up"
 	case !c.sure && in.kind != created:
 		w.fault = "granted without confirmation since the last doubt"
+	case slices.ContainsFunc(w.nodes[:w.n], func(z znode) bool { return isForeign(z.name) }):
+		w.fault = "granted in the directory of another recipe"
 	case k < 0: // removed by an operator, and not heard of yet
 	case c.m.token != w.nodes[k].token:
 		w.fault = "token is not that of the node"
@@ -100,7 +102,7 @@ func (w *world) Wrong() string {
 			return "quit was not heeded"
 		case c.warned && (c.m.state == held || waits):
 			return "the mark was not heeded"
-		case c.over && c.m.state != done, c.told && c.m.state != done && (holds || waits || !hasBaton(c.m.id)):
+		case c.over && c.m.state != done, c.told && c.m.state != done && (holds || waits || !c.m.hasBaton()):
 			return "its end was not heeded"
 		case c.m.state == done && c.m.cause == nil:
 			return "over without a cause"
@@ -169,10 +171,10 @@ func (w *world) Key(b []byte) []byte {
 	for i := range w.clients[:w.rule.n] {
 		c := &w.clients[i]
 		m := &c.m
-		b = append(b, byte(m.state), name(m.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
+		b = append(b, byte(m.state), name(m.node), name(m.next.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
 			flags(m.confirmed, m.lastBlocker, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
 			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync, c.req.baton),
-			flags(c.baton, c.hand, w.batons[i], m.gone, m.head, m.stays, c.near, c.parted),
+			flags(c.baton, c.hand, w.batons[i], m.gone, m.head, m.stays, c.near, c.parted), flags(m.late, m.next.baton),
 			byte(c.phase), byte(c.req.verb), name(c.req.node), byte(c.own), byte(c.ahead), name(c.name), byte(c.token), byte(c.asks), byte(c.nword))
 		for _, s := range c.words[:c.nword] {
 			b = append(b, byte(s))
