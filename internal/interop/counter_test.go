@@ -7,12 +7,12 @@ import (
 	"github.com/zkcoord/zkcoord/config"
 )
 
-// TestKazooCounter: kazoo's Counter of an int and ours share a znode, whoever makes it, also
-// at the same time, and each sees the sum.
+// TestKazooCounter: kazoo's Counter of an int and ours share a znode, whoever makes it, even
+// if they add at the same time, and each sees the sum.
 func TestKazooCounter(t *testing.T) {
 	k := needKazoo(t)
 	x := newContest(t)
-	const adds = 20
+	const adds = "20"
 	theirs := func(path string) chan string {
 		said := make(chan string, 1)
 		go func() {
@@ -30,7 +30,7 @@ for _ in range(int(sys.argv[3])):
 zk.sync(sys.argv[2])
 print(before, counter.value)
 zk.stop()
-`, x.server, path, "20")
+`, x.server, path, adds)
 			if err != nil {
 				got = err.Error()
 			}
@@ -57,7 +57,7 @@ zk.stop()
 		t.Fatal(err)
 	}
 	said := theirs(x.dir + "-ours")
-	for range adds { // before, while and after it adds
+	for range 20 { // before, while and after it adds
 		if _, err := n.Add(x.ctx, 100); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ zk.stop()
 	if got := <-said; len(strings.Fields(got)) != 2 {
 		t.Errorf("kazoo says %q", got)
 	}
-	if sum, err := n.Get(x.ctx); sum != 1+adds*100+40 || err != nil {
+	if sum, err := n.Get(x.ctx); sum != 1+20*100+40 || err != nil {
 		t.Errorf("sum %d, %v", sum, err)
 	}
 }
