@@ -21,6 +21,7 @@ var (
 	ErrRevoked   = errors.New("coord: revoked by another client")                    // which asked the holder to give way
 	ErrLocked    = errors.New("coord: locked by someone else")                       // the answer to a try
 	ErrClosed    = errors.New("coord: client closed")                                // by Client.Close
+	ErrForeign   = errors.New("coord: directory of another recipe")                  // whose participants do not look at ours: nothing is acquired there
 	ErrExhausted = errors.New("coord: sequence numbers of the directory used up; " + // so its children have no order any more
 		"delete it when nobody uses it, and it starts again at zero")
 
@@ -65,7 +66,7 @@ type Error struct {
 	// Op is, in lower case, the name of the function or method that was called:
 	//
 	//   - of this package: dial, get, exists, children, sync, create, set, delete, txn, watch;
-	//   - of the locks: acquire, tryacquire, acquireread, tryacquireread, acquirewrite,
+	//   - of the locks: acquire, acquireall, tryacquire, acquireread, tryacquireread, acquirewrite,
 	//     tryacquirewrite, downgrade, contenders, holder, watch;
 	//   - of members: join, keep, setdata, leave, members, find, follow, await, awaitn, watch;
 	//   - of config: read, watch, modify, store, delete, publish.

@@ -106,11 +106,12 @@ func txnPurpose(c *Client, ops []Op) purpose {
 // txnFrame returns the frame of a transaction, or what is wrong with it, which is then also
 // in the result of the op that is to blame.
 func (c *Client) txnFrame(ops []Op, results []OpResult) ([]byte, error) {
-	requests := make([]any, len(ops))
-	for i, op := range ops {
+	all, of := flat(ops)
+	requests := make([]any, len(all))
+	for i, op := range all {
 		var err error
 		if requests[i], err = op.request(c); err != nil {
-			results[i].Err = err
+			results[of.at(i)].Err = err
 			return nil, err
 		}
 	}
@@ -127,15 +128,16 @@ func (a answer) transaction(c *Client, ops []Op, results []OpResult) error {
 	if a.err != nil && len(a.body) == 0 {
 		return a.err
 	}
+	all, of := flat(ops)
 	d, bad := jute.NewDecoder(a.body), -1
-	for i := range ops {
+	for i := range all {
 		switch h := d.MultiHeader(); {
 		case h.Done:
 			d.Fail()
 		case h.Op == jute.OpCreate:
-			results[i].Path = c.relative(d.String())
+			results[of.at(i)].Path = c.relative(d.String())
 		case h.Op == jute.OpSetData:
-			results[i].Stat = Stat(d.Stat())
+			results[of.at(i)].Stat = Stat(d.Stat())
 		case h.Op == jute.OpError:
 			if code := jute.Code(d.Int32()); code != jute.OK && bad < 0 {
 				bad = i
@@ -144,10 +146,15 @@ func (a answer) transaction(c *Client, ops []Op, results []OpResult) error {
 	}
 	switch whole := d.MultiHeader().Done && !d.Bad(); {
 	case whole && bad >= 0 && a.err != nil:
-		if ops[bad].hold != "" && errors.Is(a.err, ErrNoNode) {
+		guard := ops[of.at(bad)]
+		switch {
+		case guard.hold == "" || !errors.Is(a.err, ErrNoNode):
+		case guard.also == nil:
 			a.err = ErrNotHeld
+		default:
+			a.err = notHeld{all[bad].hold}
 		}
-		results[bad].Err = a.err
+		results[of.at(bad)].Err = a.err
 	case a.err == nil && (!whole || bad >= 0):
 		clear(results)
 		return fmt.Errorf("%w: answer to another transaction", ErrUnknown)

@@ -4,19 +4,7 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
-
-// A Token orders the holders of one path: of two, the later has the greater token. A
-// store that remembers the greatest token it has seen, and rejects lesser ones, is safe
-// from a holder that does not know yet that it has lost.
-//
-// It is the id of the transaction that created the holder's znode, so tokens stay in
-// order even if the directory is deleted and created again. No holder has the zero
-// Token. Fencing tokens are described in Martin Kleppmann's "How to do distributed
-// locking".
-type Token int64
 
 // A Hold is something held in the ensemble, such as a lock or a membership. It exists
 // from the moment it is asked for, before it is held, until its znode is gone.
@@ -30,6 +18,7 @@ type Hold struct {
 	op, path string
 	ctx      context.Context // of the operation, for its values
 	counted  bool            // the client has it among its holds
+	joint    *joint          // of a Hold with parts; else nil
 	acquired chan struct{}
 	release  chan struct{}     // closed by Release
 	work     context.Context   // ends, with Err as cause, when err is set
@@ -45,6 +34,7 @@ type Hold struct {
 	err        error     // the one cause; set once
 	notRemoved error     // why the znode could not be removed
 	released   bool      // release is closed
+	whole      *Hold     // of which it is a part; nil if of none
 	info       *HoldInfo // as reported, nil if nobody listens; guarded by mu once others know h
 }
 
@@ -106,8 +96,8 @@ func (h *Hold) shut(ch *chan struct{}) {
 // Err returns nil while h is being acquired or is held, and from then on the [*Error] that
 // says why it no longer is. Its Op is "release" if h was released, "lost" if it was held
 // and is lost, and otherwise what was asked for, such as "acquire". Its cause is
-// [ErrReleased], [ErrExpired], [ErrDeleted], [ErrRevoked], [ErrLocked], [ErrExhausted],
-// [ErrClosed], the cause of the ctx that ended before h was acquired, or the ensemble's
+// [ErrReleased], [ErrExpired], [ErrDeleted], [ErrRevoked], [ErrLocked], [ErrForeign],
+// [ErrExhausted], [ErrClosed], the cause of the ctx that ended before h was acquired, or the ensemble's
 // refusal.
 //
 // Servers that refuse the client do not end h, since another may serve it, or the same
@@ -154,8 +144,11 @@ func (h *Hold) Until() time.Time {
 // ends without having been held; the cause is then Err. The copy is freed when parent or
 // h ends: call Context once for each piece of work.
 func (h *Hold) Context(parent context.Context) context.Context {
-	outer, _ := parent.Value(contextKey{h.c, h.path}).(*enclosing)
-	ctx, cancel := context.WithCancelCause(context.WithValue(parent, contextKey{h.c, h.path}, &enclosing{h, outer}))
+	for _, path := range h.paths() {
+		outer, _ := parent.Value(contextKey{h.c, path}).(*enclosing)
+		parent = context.WithValue(parent, contextKey{h.c, path}, &enclosing{h, outer})
+	}
+	ctx, cancel := context.WithCancelCause(parent)
 	if h.work.Err() != nil { // AfterFunc would cancel it only later, on a goroutine
 		cancel(context.Cause(h.work))
 		return ctx
@@ -179,43 +172,13 @@ type enclosing struct {
 	outer *enclosing
 }
 
-// Token returns the fencing token of h, zero until h is acquired.
-func (h *Hold) Token() Token {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.token
-}
-
-// Guard returns a condition for [Client.Txn]: the other ops are carried out only if the
-// znode that was created for h, under a name of its own, still exists. While it does,
-// nobody else can hold what h holds. Otherwise the transaction is refused, with
-// [ErrNotHeld]. Until h is acquired, the Guard lets nothing pass.
-//
-// The ensemble checks this when it carries the transaction out. So the write is safe
-// even if the program stood still after it had looked at h.
-func (h *Hold) Guard() Op {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	node := h.node
-	if node == "" {
-		node = zkpath.Join(h.c.FullPath(h.path), "_c_not-held") // no recipe gives this name
-	}
-	return Op{verb: toCheck, path: node, full: true, hold: h.path, version: -1}
-}
-
 // Release gives h up, held or not, and waits until its znode is gone. If ctx ends first,
 // Release returns ctx's cause; the release goes on in the background. If the ensemble
 // refuses to remove the znode, which then stays until the session ends, Release returns
 // the refusal. Otherwise it returns nil, even if h was over already. It may be called at
 // any time, and more than once.
 func (h *Hold) Release(ctx context.Context) error {
-	h.end(ErrReleased) // first of all, so that nothing else becomes the cause meanwhile
-	h.mu.Lock()
-	if !h.released {
-		h.released = true
-		close(h.release)
-	}
-	h.mu.Unlock()
+	h.giveUp(ErrReleased)
 	over := h.Done()
 	select {
 	case <-over: // goes before the end of ctx
@@ -226,8 +189,16 @@ func (h *Hold) Release(ctx context.Context) error {
 			return &Error{"release", h.path, context.Cause(ctx)}
 		}
 	}
+	return h.leftover()
+}
+
+// leftover returns why a znode of h could not be removed.
+func (h *Hold) leftover() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if err, ok := h.notRemoved.(*Error); ok { // of a part
+		return err
+	}
 	if h.notRemoved != nil {
 		return &Error{"release", h.path, h.notRemoved}
 	}
@@ -238,14 +209,18 @@ func (h *Hold) Release(ctx context.Context) error {
 // cause is not its release, h is lost by this.
 func (h *Hold) end(cause error) error {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.endLocked(cause)
+	whole := h.endLocked(h.path, cause)
+	err := h.err
+	h.mu.Unlock()
+	whole.partEnded(err)
+	return err
 }
 
-// endLocked does the work of end. It is called with h.mu held.
-func (h *Hold) endLocked(cause error) error {
+// endLocked does the work of end, for a cause that concerns path, but for what h is a part
+// of. It returns that, nil if there is nothing to tell it. It is called with h.mu held.
+func (h *Hold) endLocked(path string, cause error) (whole *Hold) {
 	if h.err != nil {
-		return h.err
+		return nil
 	}
 	if cause == nil {
 		cause = errNoCause
@@ -260,11 +235,11 @@ func (h *Hold) endLocked(cause error) error {
 	if h.session == nil {
 		cause = h.c.withRefusals(cause)
 	}
-	h.err = &Error{op, h.path, cause}
+	h.err = &Error{op, path, cause}
 	h.stop(h.err) // before Lost, so that the recipe knows what its owner knows
 	if h.session != nil && cause != ErrReleased {
 		h.shut(&h.lost)
 	}
 	h.c.report.ended(h, cause)
-	return h.err
+	return h.whole
 }

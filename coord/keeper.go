@@ -26,12 +26,17 @@ type Keeper struct{ h *Hold }
 // If the client is closed, or path is invalid, run is not called, and the Hold is over at
 // once, with [ErrClosed] or [ErrInvalidPath].
 func (k *Kit) NewHold(ctx context.Context, op, path string, run func(*Keeper) error) *Hold {
+	return k.newHold(ctx, op, path, nil, run)
+}
+
+func (k *Kit) newHold(ctx context.Context, op, path string, parts *joint, run func(*Keeper) error) *Hold {
 	h := &Hold{
 		c:        k.c,
 		id:       holds.Add(1),
 		op:       op,
 		path:     path,
 		ctx:      ctx,
+		joint:    parts,
 		acquired: make(chan struct{}),
 		release:  make(chan struct{}),
 	}
@@ -114,8 +119,8 @@ func (c *Client) connected() *Session {
 // that has made none just now calls [Session.Renew] first. A second call returns an
 // error, too, and changes nothing.
 //
-// A Hold has one znode that its Guard checks: a Guard is one op of a transaction. What is
-// held by several znodes is several Holds, with a Guard of each in the transaction.
+// Such a Hold has one znode that its Guard checks. What is held by several znodes is
+// several Holds, which are acquired by [Kit.HoldAll].
 func (k *Keeper) Acquired(s *Session, node string, token Token) error {
 	if err := s.check(); err != nil {
 		return err
@@ -154,12 +159,16 @@ func (k *Keeper) NotRemoved(err error) {
 // must not end a Hold for the end of its ctx in any other way: a Hold that has been
 // acquired would be lost by that.
 func (k *Keeper) GiveUp(cause error) bool {
-	k.h.mu.Lock()
-	defer k.h.mu.Unlock()
-	if k.h.err == nil && k.h.session != nil {
+	h := k.h
+	h.mu.Lock()
+	if h.err == nil && h.session != nil {
+		h.mu.Unlock()
 		return false
 	}
-	k.h.endLocked(cause)
+	whole := h.endLocked(h.path, cause)
+	err := h.err
+	h.mu.Unlock()
+	whole.partEnded(err)
 	return true
 }
 

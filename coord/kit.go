@@ -132,8 +132,9 @@ func (k *Kit) ACL() []ACL { return slices.Clone(k.c.opts.ACL) }
 // being sent, or nil. It is [ErrTooLarge] if they are more than a server takes. It is for
 // data that will be stored only later.
 func (k *Kit) CheckSize(ops ...Op) error {
-	requests := make([]any, len(ops))
-	for i, op := range ops {
+	all, _ := flat(ops)
+	requests := make([]any, len(all))
+	for i, op := range all {
 		var err error
 		if requests[i], err = op.request(k.c); err != nil {
 			return err

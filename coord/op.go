@@ -109,6 +109,7 @@ type Op struct {
 	path    string // below the chroot, unless full is set
 	full    bool   // of a guard: the chroot is that of the Hold's client, not of the one that uses it
 	hold    string // of a guard, the path of the Hold; "" otherwise
+	also    []Op   // of a guard that checks several znodes, the checks of the others
 	data    []byte
 	mode    Mode
 	acl     []ACL // nil: that of the client
@@ -158,11 +159,19 @@ func (o Op) below(c *Client) string {
 	return o.path
 }
 
-// String returns what o does, and to which path.
+// String returns what o does, and to which path. Of a Guard that is the path of its Hold, or
+// the paths.
 func (o Op) String() string {
-	what := [...]string{"invalid", "create", "set", "delete", "check"}[o.verb]
-	return what + " " + cmp.Or(o.hold, o.path) // of a guard, the path of its Hold, as the program knows it
+	what := [...]string{"invalid", "create", "set", "delete", "check"}[o.verb] + " " + o.at()
+	for _, other := range o.also {
+		what += ", " + other.at()
+	}
+	return what
 }
+
+// at returns the path that errors about o have: of a guard, that of its Hold, as the program
+// knows it.
+func (o Op) at() string { return cmp.Or(o.hold, o.path) }
 
 // An OpResult is the result of one [Op].
 type OpResult struct {

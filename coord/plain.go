@@ -155,7 +155,10 @@ func (c *Client) Txn(ctx context.Context, ops ...Op) ([]OpResult, error) {
 			if bad < 0 {
 				return false, err
 			}
-			at = cmp.Or(ops[bad].hold, ops[bad].path)
+			at = ops[bad].at()
+			if not, ok := err.(notHeld); ok {
+				at, err = not.path, ErrNotHeld
+			}
 			return ops[bad].verb == toCreate && inRoot(at, ops[bad].mode), err
 		})
 		return results, at, err

@@ -57,7 +57,7 @@ func (w place) hidden() *locktest.Client {
 
 // listings are what a Mutex says of its contenders when it is asked.
 var listings = []scenario{
-	{"contenders are listed in order, with label, session, node, time and the token that they will hold by (R40)", func(w place) {
+	{"contenders are listed in order, with label, session, node, time, the token that they will hold by, and which of them holds (R40)", func(w place) {
 		reader := w.Client(T)
 		began := time.Now().Truncate(time.Millisecond)
 		names := []string{"first", "second", "third"}
@@ -75,7 +75,7 @@ var listings = []scenario{
 			w.Fatalf("%d contenders: %+v", len(all), all)
 		}
 		for i, c := range all {
-			if c.Label != names[i] || c.Node != nodes[i] || c.Session != clients[i].Kit().Session().ID() {
+			if c.Holds != (i == 0) || c.Label != names[i] || c.Node != nodes[i] || c.Session != clients[i].Kit().Session().ID() {
 				w.Errorf("contender %d: %+v, want %s of session %v at %s", i, c, names[i], clients[i].Kit().Session().ID(), nodes[i])
 			}
 			if c.Since.Before(began) || c.Since.After(now) {

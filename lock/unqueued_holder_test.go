@@ -61,7 +61,7 @@ var claimViews = []scenario{
 		h := u.Acquire(bg)
 		w.Grant(h)
 		who := next()
-		if who.Label != "ada" || who.Session != a.Kit().Session().ID() || who.Token != h.Token() || !strings.HasSuffix(w.Dir, "/"+who.Node) || who.Since.IsZero() {
+		if who.Label != "ada" || who.Session != a.Kit().Session().ID() || who.Token != h.Token() || !who.Holds || !strings.HasSuffix(w.Dir, "/"+who.Node) || who.Since.IsZero() {
 			w.Errorf("news %+v of token %d", who, h.Token())
 		}
 		if now, held, err := look.Holder(bg); !held || err != nil || now != who {

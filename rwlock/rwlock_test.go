@@ -155,7 +155,7 @@ var sharings = []scenario{
 		w.Grant(behind)
 		w.release(behind)
 	}},
-	{"the contenders are listed and followed in order, with what they are", func(w world) {
+	{"the contenders are listed and followed in order, with what they are and which of them hold", func(w world) {
 		a, b := w.member(), w.member()
 		ctx, cancel := context.WithCancel(bg)
 		defer cancel()
@@ -170,6 +170,7 @@ var sharings = []scenario{
 					got = nil
 					for _, c := range q.Contenders {
 						got = append(got, c.Label+map[bool]string{true: " reads", false: " writes"}[c.Reads]+
+							map[bool]string{false: " in line"}[c.Holds]+
 							map[bool]string{true: ", revoked"}[c.Revoked])
 					}
 				default:
@@ -181,7 +182,7 @@ var sharings = []scenario{
 		w.Grant(h)
 		next("ada writes")
 		behind := b.AcquireRead(bg)
-		next("ada writes", " reads")
+		next("ada writes", " reads in line")
 		w.Must(named.Downgrade(bg, h))
 		next("ada reads", " reads")
 		for _, node := range w.Children() { // of several that hold together, each can be revoked

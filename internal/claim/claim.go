@@ -108,7 +108,7 @@ func (d *driver) run(ctx context.Context) error {
 	d.do(op{action: create})
 	canceled, released := ctx.Done(), d.k.Released()
 	for d.m.state != done {
-		if _, gen := d.Data.get(); d.m.state == held && gen != d.has {
+		if _, gen := d.Data.Newest(); d.m.state == held && gen != d.has {
 			d.step(input{kind: fresh})
 			continue
 		}
@@ -126,7 +126,7 @@ func (d *driver) run(ctx context.Context) error {
 			d.hear(snap)
 		case <-d.followed.done():
 			d.unfollowed()
-		case <-d.Data.changed: // see above
+		case <-d.Data.Changed(): // see above
 		case <-d.Session.Done():
 			d.step(input{}) // finds out why
 		case <-canceled:
@@ -177,7 +177,7 @@ func (d *driver) grant() {
 	}
 	d.granted = true
 	if d.has >= 0 {
-		d.Data.acknowledge(d.has, nil)
+		d.Data.Acknowledge(d.has, nil)
 	}
 	d.follow()
 }
@@ -198,10 +198,10 @@ func (d *driver) note(was state, in input) {
 		d.has = d.asked // in the second case the guard tells that the create was carried out
 	case in.kind == written && in.at.czxid == d.m.token:
 		d.has = d.asked
-		d.Data.acknowledge(d.has, nil)
+		d.Data.Acknowledge(d.has, nil)
 	case in.kind == refused && was == writing:
 		d.has = d.asked
-		d.Data.acknowledge(d.has, in.err)
+		d.Data.Acknowledge(d.has, in.err)
 	case in.kind == seen && was == looking && in.whose == another:
 		d.theirs = in.err
 	}
@@ -236,7 +236,7 @@ func (d *driver) do(o op) {
 		d.follow()
 		return
 	case create:
-		data, gen := d.Data.get()
+		data, gen := d.Data.Newest()
 		d.asked = gen
 		request = func() input { return d.create(o, m.guarded, data) }
 	case look:
@@ -246,7 +246,7 @@ func (d *driver) do(o op) {
 	case renew:
 		request = d.renew
 	case write:
-		data, gen := d.Data.get()
+		data, gen := d.Data.Newest()
 		d.asked = gen
 		request = func() input { return d.write(o, data) }
 	case remove:

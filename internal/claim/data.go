@@ -47,15 +47,19 @@ func (d *Data) Outcome(gen int) (decided bool, moved <-chan struct{}, err error)
 	return true, nil, nil
 }
 
-// get returns the newest data and their generation.
-func (d *Data) get() ([]byte, int) {
+// Changed returns a channel that holds a token after a change. It is for the one that
+// writes the data.
+func (d *Data) Changed() <-chan struct{} { return d.changed }
+
+// Newest returns the newest data and their generation.
+func (d *Data) Newest() ([]byte, int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.newest, d.gen
 }
 
-// acknowledge notes that everything up to gen is written, or that gen was refused.
-func (d *Data) acknowledge(gen int, err error) {
+// Acknowledge notes that everything up to gen is written, or that gen was refused.
+func (d *Data) Acknowledge(gen int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.decided, d.err = gen, err; err == nil {

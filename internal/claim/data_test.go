@@ -18,13 +18,13 @@ func TestData(t *testing.T) {
 		}
 	}
 	expect(first, false, nil)
-	d.acknowledge(first, nil)
+	d.Acknowledge(first, nil)
 	expect(first, true, nil)
 	expect(second, false, nil)
-	d.acknowledge(second, refusal)
+	d.Acknowledge(second, refusal)
 	expect(first, true, nil)
 	expect(second, true, refusal)
 	expect(third, false, nil)
-	d.acknowledge(third, nil)
+	d.Acknowledge(third, nil)
 	expect(third, true, nil)
 }

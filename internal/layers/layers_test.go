@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"internal/claim", "internal/subtree"},
 	{"internal/queue"},
 	{"internal/unqueued"},
-	{"config", "lock", "lock/semaphore", "members", "rwlock"},
+	{"config", "lock", "lock/leader", "lock/semaphore", "members", "rwlock"},
 }
 
 // tools are the packages that only tests and examples import, the lowest first. Each

@@ -110,7 +110,7 @@ var endings = []scenario{
 		w.Must(w.Op().Delete(w.Dir+"/"+w.Children()[1], -1))
 		w.Wants(w.Outcome(hb), coord.ErrDeleted)
 		// Theirs on their own, c's on a, and that of b on a, which cannot be withdrawn.
-		w.Eventually("c follows a", func() bool { return w.Watches() == 4 })
+		w.Eventually("c follows a", func() bool { return w.Watches() == 4+w.Follows })
 		w.IsOpen("acquired", hc.Acquired())
 		w.Must(ha.Release(bg))
 		w.Grant(hc)

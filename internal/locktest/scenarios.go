@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ var basic = []scenario{
 			err := w.Outcome(h)
 			w.Wants(err, coord.ErrInvalidPath)
 			w.Wait("done", h.Done())
-			if !strings.Contains(err.Error(), fmt.Sprintf("%q", dir)) || !strings.Contains(err.Error(), "acquire") {
+			if !strings.Contains(err.Error(), fmt.Sprintf("%q", dir)) || !strings.Contains(err.Error(), cmp.Or(w.Verb, "acquire")) {
 				w.Errorf("error %q does not name path and operation", err)
 			}
 		}

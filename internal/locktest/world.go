@@ -34,6 +34,13 @@ type Subject struct {
 	// Contend, if not nil, acquires dir although it is held, and returns when it is
 	// acquired: for a subject that does not wait by itself.
 	Contend func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
+	// Verb is in the errors of Acquire; "acquire" if empty.
+	Verb string
+	// Follows is how many watches a holder has besides that on its znode.
+	Follows int
+	// Left, if not nil, reports whether anything is left besides znodes in the directory
+	// and watches.
+	Left func(w *World) bool
 }
 
 // A World is one with a lock, at Dir.
@@ -110,7 +117,7 @@ func (w *World) Queued(ctx context.Context, c *Client, n int) *coord.Hold {
 	w.Helper()
 	h := w.Acquire(ctx, c.Client, w.Dir)
 	w.Eventually(fmt.Sprintf("%d in the queue", n), func() bool {
-		return len(w.Children()) == n && w.Watches() == 2*n-1
+		return len(w.Children()) == n && w.Watches() == 2*n-1+w.Follows
 	})
 	return h
 }
@@ -157,5 +164,6 @@ func tail(name string) string { return name[max(0, len(name)-10):] }
 func (w *World) NothingLeft() {
 	w.Helper()
 	w.Eventually("directory empty", func() bool { return len(w.Children()) == 0 })
+	w.Eventually("nothing left beside it", func() bool { return w.Left == nil || !w.Left(w) })
 	w.Eventually("no watch left", func() bool { return w.Watches() == 0 })
 }

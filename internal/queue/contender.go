@@ -15,6 +15,10 @@ type Entry struct {
 	Label string // what the others see of the contender
 	Mode  Mode   // what it asks for
 	Try   bool   // leave rather than wait
+	// Granted, if not nil, is called when the contender, whose znode has the name node, is
+	// granted what it asks for. It must not block. The Hold is not over before the channel
+	// that it returns, which may be nil, is closed.
+	Granted func(s *coord.Session, node string) (over <-chan struct{})
 }
 
 // Revocation is what Curator writes into the znode of a holder that shall give
@@ -25,8 +29,8 @@ const Revocation = "__REVOKE__"
 // the contender before it.
 const maxLabel = 1024
 
-// check reports what is wrong with e.
-func (e Entry) check() error {
+// Check reports what is wrong with e.
+func (e Entry) Check() error {
 	switch err := zkpath.Check(e.Dir); {
 	case err != nil:
 		return err
@@ -61,7 +65,11 @@ func Enter(ctx context.Context, c *coord.Client, e Entry) *coord.Hold {
 			return err
 		}
 		d.downgrades = downgrades
-		return d.run()
+		err = d.run()
+		if d.beside != nil {
+			<-d.beside
+		}
+		return err
 	})
 	if downgrades != nil {
 		writer{e.Dir, downgrades}.register(c, h)

@@ -26,9 +26,27 @@ func Contenders(ctx context.Context, c *coord.Client, dir string) ([]coord.Conte
 	return all, nil
 }
 
-// readAll is Contenders with bare errors.
-func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contender, error) {
-	if err := (Entry{Dir: dir}).check(); err != nil {
+// Head returns the first contender in the queue of dir, and whether there is one. Its
+// errors are bare.
+func Head(ctx context.Context, c *coord.Client, dir string) (coord.Contender, bool, error) {
+	inQueue, err := readNames(ctx, c, dir)
+	for _, who := range inQueue {
+		n, err := get(ctx, c, zkpath.Join(dir, who.name))
+		if err != nil {
+			return coord.Contender{}, false, err
+		}
+		if n.Exists {
+			head := contenderOf(who, n.Data, n.Stat)
+			head.Holds = true
+			return head, true, nil
+		}
+	}
+	return coord.Contender{}, false, err
+}
+
+// readNames returns the contenders in the queue of dir, head first.
+func readNames(ctx context.Context, c *coord.Client, dir string) ([]contender, error) {
+	if err := (Entry{Dir: dir}).Check(); err != nil {
 		return nil, err
 	}
 	var names []string
@@ -36,13 +54,24 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 		names, _, err = s.Children(ctx, dir)
 		return err
 	})
+	if err == nil {
+		err = checkChildren(names)
+	}
 	if err != nil {
 		return nil, err
 	}
-	inQueue := inOrder(names)
-	names = names[:0]
-	for _, who := range inQueue {
-		names = append(names, who.name)
+	return inOrder(names), nil
+}
+
+// readAll is Contenders with bare errors.
+func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contender, error) {
+	inQueue, err := readNames(ctx, c, dir)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(inQueue))
+	for i, who := range inQueue {
+		names[i] = who.name
 	}
 	read, err := ReadAll(ctx, c, dir, names)
 	if err != nil {
@@ -54,6 +83,7 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 			all = append(all, contenderOf(who, n.Data, n.Stat))
 		}
 	}
+	markHolders(all)
 	return all, nil
 }
 
@@ -80,6 +110,17 @@ func ReadAll(ctx context.Context, c *coord.Client, dir string, names []string) (
 		return nil, err
 	}
 	return read, nil
+}
+
+// markHolders sets Holds of those that hold, or will as soon as they know it. All are in
+// order.
+func markHolders(all []coord.Contender) {
+	for i := range all {
+		if i > 0 && !(all[0].Reads && all[i].Reads) {
+			break
+		}
+		all[i].Holds = true
+	}
 }
 
 // get reads the znode at path, without its data if they may not be read.

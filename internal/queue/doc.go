@@ -32,6 +32,11 @@
 // write permission, a znode without read permission and a missing directory are coped
 // with; any other refusal ends the contender, with the refusal as the cause.
 //
+// A LeaderLatch of Curator and the leases of a semaphore look at no contender. Where a
+// listing shows one of them, a contender ends with [coord.ErrForeign], and so does a question
+// for the contenders. One that comes to a directory that is in use is not seen by a
+// contender that holds already.
+//
 // # Many of one session
 //
 // The contenders of one session in one directory are neighbors. One that waits for a

@@ -39,19 +39,20 @@ type driver struct {
 	waited  <-chan struct{} // closed when our own node is to be followed because we have waited for long
 	overdue *time.Timer     // fires when it is to be followed because we have held for long; nil before we hold
 
-	granted bool         // the Hold is held
-	renewed <-chan error // tells that the session has been renewed, while the grant waits for that
+	granted bool            // the Hold is held
+	beside  <-chan struct{} // what Granted has returned
+	renewed <-chan error    // tells that the session has been renewed, while the grant waits for that
 
 	downgrades        <-chan chan<- error // requests for a downgrade: where to answer them
 	awaitingDowngrade []chan<- error      // the answers that are due when it is done
 }
 
 // reasons are those for which a machine gives up, as the owner is told.
-var reasons = causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted}
+var reasons = causes{coord.ErrDeleted, coord.ErrRevoked, coord.ErrLocked, coord.ErrExhausted, errForeign}
 
 // newDriver returns the driver of a contender in the present session.
 func newDriver(ctx context.Context, c *coord.Client, e Entry, k *coord.Keeper) (*driver, error) {
-	if err := e.check(); err != nil {
+	if err := e.Check(); err != nil {
 		return nil, err
 	}
 	s, err := k.Await(ctx)
@@ -214,6 +215,9 @@ func (d *driver) grant() {
 		return
 	}
 	d.granted = true
+	if d.Granted != nil {
+		d.beside = d.Granted(d.s, d.m.node)
+	}
 }
 
 // do carries out a.

@@ -105,6 +105,8 @@ type causes struct {
 	revoked   error // somebody asked us to give way
 	locked    error // somebody is ahead, and we were not to wait
 	exhausted error // the numbers have run out, so there is no order any more
+
+	foreign func(child string) error // the directory is that of another recipe, whose child this is
 }
 
 // A machine takes one contender through the queue in one session. It does no I/O
@@ -248,6 +250,8 @@ func (m *machine) decide(p place) action {
 	switch {
 	case m.cause != nil:
 		return m.leave(nil)
+	case p.foreign != "":
+		return m.leave(m.causes.foreign(p.foreign))
 	case !p.ordered:
 		return m.leave(m.causes.exhausted)
 	case p.blocked == 0:

@@ -17,10 +17,12 @@ var (
 		revoked:   errors.New("revoked"),
 		locked:    errors.New("locked"),
 		exhausted: errors.New("exhausted"),
+		foreign:   func(string) error { return errForeignModel },
 	}
-	modelErrors = []error{
+	errForeignModel = errors.New("foreign")
+	modelErrors     = []error{
 		nil, errCanceled, errReleased, errExpired, errDenied,
-		modelCauses.deleted, modelCauses.revoked, modelCauses.locked, modelCauses.exhausted,
+		modelCauses.deleted, modelCauses.revoked, modelCauses.locked, modelCauses.exhausted, errForeignModel,
 	}
 )
 
@@ -103,6 +105,9 @@ func newWorld(r *rule, step func(*machine, input) action) world {
 	w := world{names: make(map[string]byte), rule: r, step: step, next: r.first, budget: r.budget}
 	if r.foreign {
 		w.add(foreigner, "f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0__lock__")
+	}
+	if r.latch {
+		w.add(foreigner, "f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0-latch-")
 	}
 	for i := range r.n {
 		w.clients[i] = client{

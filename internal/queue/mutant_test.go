@@ -43,6 +43,12 @@ var mutants = []mutant{
 		}
 		return m.step(in)
 	}},
+	{"overlooks another recipe", rule{n: 2, latch: true}, func(m *machine, in input) action {
+		if in.kind == listed {
+			in.names = slices.DeleteFunc(slices.Clone(in.names), isForeign)
+		}
+		return m.step(in)
+	}},
 	{"takes a node that is gone for a baton passed", rule{n: 3, batons: 3, budget: budget{cancel: 1}}, func(m *machine, in input) action {
 		if in.kind == blockerGone {
 			in.kind = passed

@@ -3,9 +3,12 @@ package queue
 import (
 	"cmp"
 	"crypto/rand"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/zkcoord/zkcoord/coord"
 )
 
 // A Mode says what a contender asks for.
@@ -46,11 +49,14 @@ type contender struct {
 	number int32 // the place: the lowest is the head
 }
 
+// idLength is how long an id is, without its mark.
+const idLength = 13
+
 // newID returns a random id of 65 bits. It is short, because every contender that comes
 // reads those of all.
 func newID() string {
 	const digits = "abcdefghijklmnopqrstuvwxyz234567"
-	var b [13]byte
+	var b [idLength]byte
 	rand.Read(b[:]) // never fails
 	for i := range b {
 		b[i] = digits[b[i]%32]
@@ -77,6 +83,13 @@ func idOf(name string) string {
 // prefix returns the name under which contender id of mode m is created; the
 // server appends the number.
 func prefix(id string, m Mode) string { return id + infixes[m].text }
+
+// IsOurs reports whether the znode named is a contender of this module, and not of
+// another client.
+func IsOurs(name string) bool {
+	before, infix, _, ok := split(name)
+	return ok && infix <= int(Read) && len(strings.TrimSuffix(before, batonMark)) == idLength && !strings.Contains(before, "_")
+}
 
 // asRead returns the name of the read that takes the place of the write named.
 func asRead(name string) string {
@@ -173,6 +186,44 @@ func inOrder(children []string) []contender {
 	return all
 }
 
+// isForeign reports whether the child named is that of another recipe of Curator, whose
+// participants do not look at contenders: of a LeaderLatch, or a lease of a semaphore.
+// Somebody would hold beside one that leads by it.
+func isForeign(name string) bool {
+	for _, width := range [...]int{10, 11} {
+		at := len(name) - width
+		if at < len("-latch-") {
+			break
+		}
+		if infix := name[at-len("-latch-") : at]; infix == "-latch-" || infix == "-lease-" {
+			_, ok := number(name[at:])
+			return ok
+		}
+	}
+	return false
+}
+
+// firstForeign returns the first of the children that is of another recipe, or "".
+func firstForeign(children []string) string {
+	for _, name := range children {
+		if isForeign(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// errForeign returns the error that names the child of another recipe.
+func errForeign(child string) error { return fmt.Errorf("%w: it has %q", coord.ErrForeign, child) }
+
+// checkChildren returns why a directory with these children is not that of a lock.
+func checkChildren(children []string) error {
+	if child := firstForeign(children); child != "" {
+		return errForeign(child)
+	}
+	return nil
+}
+
 // A place is what the children of a lock directory tell one contender.
 type place struct {
 	found   bool      // it is among them
@@ -180,6 +231,7 @@ type place struct {
 	ordered bool      // the numbers of all tell which came first
 	blocked int       // for how many it must wait
 	nearest contender // the last of those
+	foreign string    // a child that is of another recipe; empty if there is none
 }
 
 // placeOf returns the place of the contender id. It does not put the others in order,
@@ -201,6 +253,9 @@ func placeOf(children []string, id string) (p place) {
 	for _, name := range children {
 		c, ok := parse(name)
 		if !ok {
+			if p.foreign == "" && isForeign(name) {
+				p.foreign = name
+			}
 			continue
 		}
 		p.ordered = p.ordered && inRange(c) && (c.number != p.me.number || c.id == id)

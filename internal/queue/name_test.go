@@ -1,12 +1,15 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zkcoord/zkcoord/coord"
 )
 
 const (
@@ -61,6 +64,39 @@ func TestLine(t *testing.T) {
 	}
 	if want := "m z x b a"; strings.Join(got, " ") != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// What LeaderLatch and InterProcessSemaphoreV2 leave in a directory is told from
+// contenders and from everything else, with a look at many children and at a few.
+func TestForeign(t *testing.T) {
+	me := prefix(someID, Lock) + "0000000001"
+	for name, want := range map[string]bool{
+		"_c_" + someUUID + "-latch-0000000000":  true,
+		"_c_" + someUUID + "-latch--2147483648": true,
+		"_c_" + someUUID + "-lease-0000000012":  true,
+		"-latch-0000000000":                     true,
+		"_c_" + someUUID + "-latch-000000000":   false,
+		"_c_" + someUUID + "-latch-x000000000":  false,
+		"_c_" + someUUID + "-lock-0000000000":   false,
+		"latch-0000000000":                      false,
+		"-latch-":                               false,
+		"":                                      false,
+	} {
+		found := ""
+		if want {
+			found = name
+		}
+		children := []string{me, name}
+		if got := placeOf(children, someID).foreign; got != found {
+			t.Errorf("%q: a place says %q", name, got)
+		}
+		if got := newOrder(children).place(someID).foreign; got != found {
+			t.Errorf("%q: an order says %q", name, got)
+		}
+		if err := checkChildren(children); errors.Is(err, coord.ErrForeign) != want || want && !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 

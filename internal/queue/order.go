@@ -9,12 +9,17 @@ type order struct {
 	alone  []int          // by place: the last one before it that does not share, or -1
 	before []int          // by place: how many of those are before it
 	sound  bool           // the numbers of all are in range
+
+	foreign string // a child that is of another recipe; empty if there is none
 }
 
 func newOrder(children []string) *order {
 	o := &order{all: inOrder(children), sound: true}
 	n := len(o.all)
 	o.at = make(map[string]int, n)
+	if n < len(children) {
+		o.foreign = firstForeign(children)
+	}
 	o.unsure, o.alone, o.before = make([]bool, n), make([]int, n), make([]int, n)
 	last, count := -1, 0
 	for i, c := range o.all {
@@ -36,7 +41,7 @@ func (o *order) place(id string) (p place) {
 	if !ok {
 		return p
 	}
-	p = place{found: true, me: o.all[i], ordered: o.sound && !o.unsure[i], blocked: i}
+	p = place{found: true, me: o.all[i], ordered: o.sound && !o.unsure[i], blocked: i, foreign: o.foreign}
 	last := i - 1
 	if p.me.mode == Read {
 		p.blocked, last = o.before[i], o.alone[i]

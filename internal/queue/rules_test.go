@@ -10,6 +10,7 @@ type rule struct {
 	batons  int    // so many of them, the first ones, have one
 	near    bool   // they are neighbors
 	foreign bool   // a contender of another make is first, and leaves some time
+	latch   bool   // a participant of another recipe is there, and leaves some time
 	first   int32  // the first number that the server hands out
 	deep    bool   // too large for every day
 }
@@ -45,6 +46,9 @@ var rules = []rule{
 	{name: "try and losses", n: 2, try: 1, budget: budget{loss: 2}},
 	{name: "foreign, loss", n: 2, foreign: true, budget: budget{loss: 1}},
 	{name: "foreign, operator", n: 2, foreign: true, budget: budget{delete: 1}},
+	{name: "another recipe", n: 3, latch: true},
+	{name: "another recipe, loss", n: 2, latch: true, budget: budget{loss: 1}},
+	{name: "another recipe, try and cancel", n: 2, try: 1, latch: true, budget: budget{cancel: 1}},
 	{name: "reaped", n: 2, budget: budget{reap: 2, loss: 1, delete: 1}},
 	{name: "refusals", n: 2, budget: budget{refuse: 2, cancel: 1}},
 	{name: "all but refusal and loss", n: 2, budget: budget{cancel: 1, expire: 1, delete: 1, mark: 1}},

@@ -12,13 +12,14 @@ import (
 
 // Watch follows the contenders in the queue of dir until ctx ends.
 func Watch(ctx context.Context, c *coord.Client, dir string) *event.Stream[coord.Contention] {
-	if err := (Entry{Dir: dir}).check(); err != nil {
+	if err := (Entry{Dir: dir}).Check(); err != nil {
 		return event.Ended[coord.Contention](&coord.Error{Op: "watch", Path: dir, Err: err})
 	}
 	var last []coord.Contender
 	return subtree.Watch(ctx, c, dir, subtree.Recipe[coord.Contention]{
-		Op:   "watch",
-		Stat: true,
+		Op:    "watch",
+		Stat:  true,
+		Check: checkChildren,
 		Skip: func(name string) bool {
 			_, ok := parse(name)
 			return !ok
@@ -57,6 +58,7 @@ func contenders(nodes []*subtree.Node, known []coord.Contender) []coord.Contende
 		}
 		all = append(all, now)
 	}
+	markHolders(all)
 	return all
 }
 

@@ -76,6 +76,11 @@ func (f *follower[T]) run(ctx context.Context) error {
 			if n.Err != nil && n.Path == f.root || errors.Is(n.Err, coord.ErrClosed) {
 				return n.Err // when the client is closed, every node says so
 			}
+			if f.Check != nil && n.Path == f.root && n.Kind == event.Children && n.Err == nil {
+				if err := f.Check(n.Snapshot.Children); err != nil {
+					return err
+				}
+			}
 			if f.Stat && n.Kind == event.Data && errors.Is(n.Err, coord.ErrNoAuth) {
 				f.askStat(ctx, n)
 			} else {

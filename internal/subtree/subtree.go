@@ -31,6 +31,9 @@ type Recipe[T any] struct {
 	// Skip, if not nil, reports whether a name is not to be followed, nor what is
 	// below it.
 	Skip func(name string) bool
+	// Check, if not nil, returns for the names of all children why the path is not to be
+	// followed any more, which ends the stream, or nil.
+	Check func(names []string) error
 	// Changing, if not nil, tells for the names of all children which of them have
 	// data that may still change. The others are read once and followed no further,
 	// which saves a request for each at every reconnect. It is not for whole subtrees.

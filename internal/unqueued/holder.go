@@ -102,6 +102,7 @@ func (l Lock) contender(data []byte, stat coord.Stat) coord.Contender {
 		Session: coord.SessionID(stat.EphemeralOwner),
 		Token:   coord.Token(stat.Czxid),
 		Since:   time.UnixMilli(stat.Ctime),
+		Holds:   true,
 	}
 	if who.Label == queue.Revocation {
 		who.Label, who.Revoked = "", true

@@ -65,8 +65,8 @@
 // afterwards, by one request, for which nobody waits. A release is one request. Holding
 // costs a watch on the lease.
 //
-// While no permit is free, the contender at the gate has two watches, on n and on the
-// leases, and each of the others one on the contender before it. A release costs the one at
-// the gate an event, a listing, its lease and the deletion of its place, and the next one an
-// event and what the first did: the two reads and two watches.
+// While no permit is free, the contender at the gate watches the leases, and each of the
+// others the contender before it. A release costs the one at the gate an event, a listing,
+// its lease and the deletion of its place in the queue; and that the next one an event, the
+// two reads, and a watch.
 package semaphore

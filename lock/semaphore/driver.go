@@ -47,10 +47,9 @@ type driver struct {
 
 	reply  <-chan input // of the one request in flight
 	lease  string       // the name of our lease, once known
-	number watched      // the directory, while no permit is free
-	taken  watched      // that of the leases, with it
 	last   view         // what was read last
-	newest int64        // the last change of the leases in what was read
+	newest int64        // the last change of the leases in that
+	taken  watched      // the directory of the leases, while we wait
 
 	overdue *time.Timer // fires when our lease is to be followed
 	self    watched     // our lease, once it is followed
@@ -96,7 +95,6 @@ func (d *driver) run() error {
 
 // end waits until our place in the queue is free, and says what may be left.
 func (d *driver) end() {
-	d.number.end()
 	d.taken.end()
 	d.self.end()
 	if d.overdue != nil {
@@ -123,14 +121,11 @@ func (d *driver) next(in *input) bool {
 	case <-d.expelled:
 		d.expelled = nil
 		*in = input{kind: gateLost, err: errors.Unwrap(d.place.Err())}
-	case snap = <-d.taken.updates():
+	case snap = <-d.changes():
 		return d.hearLeases(&snap, in)
-	case snap = <-d.number.updates():
-		return d.hearNumber(&snap, in)
 	case <-d.taken.done():
 		*in = input{kind: quit, err: errors.Unwrap(d.taken.Err())}
-	case <-d.number.done():
-		*in = input{kind: quit, err: errors.Unwrap(d.number.Err())}
+		d.taken.over = true
 	case snap = <-d.self.updates():
 		return d.hear(&snap, in)
 	case <-d.self.done():
@@ -166,10 +161,9 @@ func (d *driver) step(in input) {
 	if d.m.cause != nil {
 		d.k.End(d.m.cause)
 	}
-	if was == waiting && now != was {
-		d.number.end()
+	if now != waiting && now != reading {
 		d.taken.end()
-		d.number, d.taken = watched{}, watched{}
+		d.taken = watched{}
 	}
 	if now == held && was != now {
 		d.grant()
@@ -206,8 +200,9 @@ func (d *driver) do(a action) {
 	case nothing:
 		return
 	case follow:
-		d.number = watch(d.watchOf(event.Data), d.dir)
-		d.taken = watch(d.watchOf(event.Children), d.leases())
+		if d.taken.Stream == nil {
+			d.taken = watch(d.watchChildren, d.leases())
+		}
 		return
 	case read:
 		request = d.read

@@ -36,7 +36,7 @@ const (
 	gateLost             // it is not ours any more, or never will be, because of err
 
 	// Replies to the one request in flight.
-	seen     // read: so many permits and leases there are. While waiting it is news
+	seen     // read: so many permits and leases there are. In waiting: so many leases, by now
 	created  // create: our lease is there, one of so many; token is zero if the answer does not tell
 	outdated // create: the number of permits was written to since it was read
 	shut     // create: the gate was not ours
@@ -47,7 +47,7 @@ const (
 	refused  // any: err, and it was not done
 
 	// Other news.
-	changed     // in waiting: what was read is void
+	vanished    // in waiting: the leases' directory is not there
 	gone        // our lease is not there, or not ours
 	revokeAsked // somebody wrote into our lease that the holder shall give way
 	expired     // the session is over because of err, and every request in flight is void
@@ -75,7 +75,7 @@ type verb uint8
 const (
 	nothing verb = iota
 	read         // ask for the number of permits and the leases: seen or refused
-	follow       // tell when either changes: seen or changed, until the state is another
+	follow       // tell when the leases change: seen or vanished
 	create       // make our lease, if the gate is ours and the number as read: created, outdated, shut, unknown or refused
 	look         // bring the server up to date and ask for our lease: found, absent, gone or refused
 	remove       // delete our lease, again and again until it is gone: removed or refused
@@ -133,7 +133,7 @@ func (m *machine) step(in input) action {
 		if m.state == reading || m.state == waiting {
 			return m.decide(in.view)
 		}
-	case changed:
+	case vanished:
 		if m.state == waiting {
 			return m.read()
 		}
@@ -207,7 +207,7 @@ func (m *machine) decide(v view) action {
 	case m.try:
 		return m.finish(m.causes.locked)
 	case m.state == waiting:
-		return action{} // and the following goes on
+		return m.read() // the number may be another: see [Semaphore.Resize]
 	}
 	m.state = waiting
 	return action{verb: follow}

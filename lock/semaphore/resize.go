@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
 // Resize makes permits, 1 to [MaxPermits], the number in force in the directory of s,
@@ -15,7 +17,8 @@ import (
 //
 // Those that hold a permit keep it, even if they are more than the new number. Then none is
 // given out before they are fewer. Those that wait with another number end with
-// [ErrPermits], one after the other as they come to the head of the queue.
+// [ErrPermits], one after the other as they come to the head of the queue. Those that wait
+// are not told of a number that is written by other means before a permit is released.
 //
 // The error is a [*coord.Error]: the cause of ctx's end, with which the number may have been
 // changed or not; [ErrPermits] for a number that none can have; [coord.ErrForeign] if the
@@ -44,8 +47,8 @@ func (s *Semaphore) resize(ctx context.Context, permits int) error {
 				case errors.Is(err, coord.ErrForeign):
 					foreign = err
 					return nil
-				case errors.Is(err, coord.ErrBadVersion):
-					continue // by somebody else, or by us if the answer was lost
+				case errors.Is(err, coord.ErrBadVersion), errors.Is(err, coord.ErrUnknown):
+					continue // and see what is there now
 				}
 				return err
 			}
@@ -56,6 +59,9 @@ func (s *Semaphore) resize(ctx context.Context, permits int) error {
 
 // write writes the number of permits over that which is there, unless it is the same. The
 // error is [coord.ErrNoNode] if there is no directory.
+//
+// Nobody watches the number. The contender at the gate reads it again because the leases
+// change, too: in the same transaction a child comes and goes.
 func (s *Semaphore) write(ctx context.Context, session *coord.Session, permits int) error {
 	dir, err := session.Get(ctx, s.dir)
 	switch {
@@ -72,8 +78,17 @@ func (s *Semaphore) write(ctx context.Context, session *coord.Session, permits i
 	if err == nil {
 		err = checkForeign(names)
 	}
-	if err == nil {
-		_, err = session.Set(ctx, s.dir, []byte(strconv.Itoa(permits)), dir.Version)
+	if err != nil {
+		return err
+	}
+	ops := []coord.Op{coord.OpSet(s.dir, []byte(strconv.Itoa(permits)), dir.Version)}
+	if slices.Contains(names, leasesPart) {
+		sign := zkpath.Join(s.leases(), "resized")
+		ops = append(ops, coord.OpCreate(sign, nil, coord.Persistent), coord.OpDelete(sign, -1))
+	}
+	results, err := session.Txn(ctx, ops...)
+	if len(ops) > 1 && errors.Is(results[1].Err, coord.ErrNoNode) {
+		return coord.ErrBadVersion // the leases' directory has just gone: look again
 	}
 	return err
 }

@@ -64,6 +64,7 @@ func (s *Semaphore) contenders(ctx context.Context) (v View, err error) {
 	})
 	g.Go(func() (err error) {
 		v.Waiters, err = queue.Contenders(ctx, s.c, s.gate())
+		v.Waiters = asWaiters(v.Waiters)
 		return err
 	})
 	g.Go(func() error {
@@ -73,12 +74,29 @@ func (s *Semaphore) contenders(ctx context.Context) (v View, err error) {
 		}
 		read, err := queue.ReadAll(ctx, s.c, s.leases(), names)
 		for name, n := range read {
-			v.Holders = append(v.Holders, queue.Owner(name, n.Data, n.Stat))
+			v.Holders = append(v.Holders, holder(name, n.Data, n.Stat))
 		}
 		inOrder(v.Holders)
 		return err
 	})
 	return v, g.Wait()
+}
+
+// holder returns what others see of the owner of a lease.
+func holder(name string, data []byte, stat coord.Stat) coord.Contender {
+	who := queue.Owner(name, data, stat)
+	who.Holds = true
+	return who
+}
+
+// asWaiters returns those in the queue as contenders for a permit: the first holds the gate,
+// and waits.
+func asWaiters(queue []coord.Contender) []coord.Contender {
+	queue = slices.Clone(queue)
+	for i := range queue {
+		queue[i].Holds = false
+	}
+	return queue
 }
 
 // inOrder puts holders into the order in which they got their leases.
@@ -162,7 +180,7 @@ func (s *Semaphore) watch(ctx context.Context, p event.Publisher[View]) error {
 		if err != nil {
 			return err
 		}
-		now := View{h.Contenders, w.Contenders, permits, w.Suspended || h.Suspended || n.Suspended}
+		now := View{h.Contenders, asWaiters(w.Contenders), permits, w.Suspended || h.Suspended || n.Suspended}
 		if !published || !now.equal(last) {
 			last, published = now, true
 			p.Publish(now)
@@ -182,7 +200,7 @@ func (s *Semaphore) watchHolders(ctx context.Context) *event.Stream[coord.Conten
 				if n.Err != nil && !errors.Is(n.Err, coord.ErrNoAuth) {
 					continue
 				}
-				now := queue.Owner(n.Name, n.Data, coord.Stat(n.Stat))
+				now := holder(n.Name, n.Data, coord.Stat(n.Stat))
 				if i := slices.IndexFunc(last, func(k coord.Contender) bool { return k.Node == now.Node }); now.Revoked && i >= 0 {
 					now.Label = last[i].Label
 				}

@@ -22,11 +22,8 @@ func watch(begin func(context.Context, string) *event.Stream[event.Snapshot], pa
 	return watched{Stream: begin(ctx, path), stop: stop}
 }
 
-// watchOf returns what follows a znode in the way that kind says.
-func (d *driver) watchOf(kind event.Kind) func(context.Context, string) *event.Stream[event.Snapshot] {
-	return func(ctx context.Context, path string) *event.Stream[event.Snapshot] {
-		return d.c.Watch(ctx, path, kind)
-	}
+func (d *driver) watchChildren(ctx context.Context, path string) *event.Stream[event.Snapshot] {
+	return d.c.Watch(ctx, path, event.Children)
 }
 
 // updates returns the snapshots, nil if there is no w.
@@ -61,30 +58,29 @@ func (d *driver) isOverdue() <-chan time.Time {
 	return d.overdue.C
 }
 
+// changes returns what says that the leases have changed, nil unless we wait for that.
+func (d *driver) changes() <-chan event.Snapshot {
+	if d.m.state != waiting {
+		return nil
+	}
+	return d.taken.updates()
+}
+
 // hearLeases hears which leases there are while we wait, and reports whether the machine is
-// to be told, with in. A stream may begin with a state that is older than what we have
-// read: in that a lease may be missing that was made since.
+// to be told, with in. What is no newer than what we have read is no news; and in what is
+// older a lease may be missing that was made since.
 func (d *driver) hearLeases(snap *event.Snapshot, in *input) bool {
 	switch {
 	case snap.Suspended:
 		return false
 	case !snap.Exists:
-		*in = input{kind: changed}
+		*in = input{kind: vanished}
 		return true
-	case snap.Pzxid < d.newest:
+	case snap.Pzxid <= d.newest:
 		return false
 	}
 	d.newest, d.last.leases = snap.Pzxid, len(snap.Children)
 	*in = input{kind: seen, view: d.last}
-	return true
-}
-
-// hearNumber hears whether the number of permits is still what we have read.
-func (d *driver) hearNumber(snap *event.Snapshot, in *input) bool {
-	if snap.Suspended || snap.Exists && snap.Version <= d.last.version {
-		return false
-	}
-	*in = input{kind: changed}
 	return true
 }
 
