@@ -24,6 +24,7 @@ var floors = [][]string{
 	{"internal/queue"},
 	{"internal/unqueued"},
 	{"config", "lock", "lock/leader", "lock/semaphore", "members", "rwlock"},
+	{"members/barrier"},
 }
 
 // tools are the packages that only tests and examples import, the lowest first. Each
