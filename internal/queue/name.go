@@ -124,6 +124,13 @@ func parse(name string) (contender, bool) {
 	return contender{name, strings.TrimPrefix(before, "_c_"), infixes[infix].mode, n}, true
 }
 
+// IsContender reports whether a child of this name is a contender, of ours or of another
+// client.
+func IsContender(name string) bool {
+	_, ok := parse(name)
+	return ok
+}
+
 // split splits a contender's name at the infix. The number has no other form than that
 // in which a server writes it: ten wide, and negative once the counter has overflowed.
 // Only the largest with their sign are wider.
