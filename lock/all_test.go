@@ -15,15 +15,6 @@ import (
 	"github.com/zkcoord/zkcoord/lock"
 )
 
-// several is All of the lock at dir and another, as one lock.
-var several = locktest.Subject{
-	Name: "all",
-	Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
-		return lock.All(ctx, lock.New(c, dir), lock.New(c, dir+"-z"))
-	},
-	Try: mutex.Try,
-}
-
 // One Mutex, acquired by All, is what it is by itself.
 func TestAllOfOne(t *testing.T) {
 	one := mutex
@@ -309,6 +300,18 @@ var alls = []scenario{
 		w.Grant(next)
 		w.Must(next.Release(bg))
 	}},
+	{"it costs what its locks cost: a request for each that is free, and one for its release", func(w place) {
+		a := w.Client(T)
+		h := w.all(a, "a", "b", "c")
+		w.Grant(h) // so that the directories are there
+		w.Must(h.Release(bg))
+		n := w.Cost(a)
+		n.Ops() // what is under way
+		h = w.all(a, "a", "b", "c")
+		w.Grant(h)
+		w.Must(h.Release(bg))
+		n.Is("a hold of three locks", 0, "delete", "delete", "delete", "multi", "multi", "multi")
+	}},
 	{"a lock that may not be removed is named by the release", func(w place) {
 		a := w.Client(T)
 		h := w.all(a, "a", "b")
@@ -324,7 +327,3 @@ func TestAll(t *testing.T) {
 	t.Parallel()
 	inBoth(t, mutex, alls, allGone)
 }
-
-// TestAllFaults lets every frame of everything that a holder of two locks does meet every
-// fault. (See locktest.Faults.)
-func TestAllFaults(t *testing.T) { locktest.Faults(t, several) }

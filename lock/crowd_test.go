@@ -22,12 +22,53 @@ var crowded = locktest.Subject{
 	Try: mutex.Try,
 }
 
+// late is a mutex whose contenders get batons when they find others before them.
+var late = locktest.Subject{
+	Name: "crowd unknown to those who come",
+	Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
+		queue.BatonsBehind(c, 1)
+		return lock.New(c, dir).Acquire(ctx)
+	},
+	Try: mutex.Try,
+}
+
 func TestCrowdedScenarios(t *testing.T) {
 	t.Parallel() // some wait for the end of sessions
 	locktest.Scenarios(t, crowded)
 }
 
 func TestCrowdedFaults(t *testing.T) { locktest.Faults(t, crowded, passings...) }
+
+func TestLateBatonFaults(t *testing.T) { locktest.Faults(t, late, passings...) }
+
+// One that comes to a crowd for the first time makes one request more, for its baton. From
+// then on it is as with those who knew: between a release and the grant there is none.
+func TestLateBatonCost(t *testing.T) {
+	locktest.InBubble(t, late, func(w *locktest.World) {
+		holds := []*coord.Hold{w.Held(w.Client(T))}
+		var costs []*harness.Cost
+		for i := range 4 {
+			c := w.Client(T)
+			cost := w.Cost(c)
+			holds = append(holds, w.Behind(c, i+2))
+			w.Rest()
+			if i > 0 { // the first makes the directory of the batons
+				cost.Is("a wait", 0, "getChildren2", "getData", "multi", "multi")
+			}
+			costs = append(costs, cost)
+		}
+		for i, h := range holds[:4] {
+			costs[i].Ops()
+			w.Must(h.Release(bg))
+			w.Grant(holds[i+1])
+			if i > 0 {
+				costs[i].Is("a grant", 1)
+			}
+		}
+		w.Must(holds[4].Release(bg))
+		w.NothingLeft()
+	})
+}
 
 // inQueue has c come to wait.
 func inQueue(w *locktest.World, c *locktest.Client) *coord.Hold {

@@ -17,7 +17,7 @@
 // channels for a select: Acquired, Lost and Done. TryAcquire gives up if the lock is
 // taken. Do holds it for the length of one function, and Run calls a function each
 // time that the lock is held, again after a loss: for what shall always run in one
-// place, such as a scheduler.
+// place, such as a scheduler. [All] acquires several Mutexes as one Hold.
 //
 // # What a lock promises
 //
@@ -44,7 +44,9 @@
 // second one beside it.
 //
 // Locks do not nest. What is asked for with the context of a Hold of the same lock
-// ends with [ErrNested], instead of waiting for itself.
+// ends with [ErrNested], instead of waiting for itself. Whoever needs several locks
+// acquires them by [All]: one after the other, in whatever order each program has thought of,
+// they may wait for each other forever.
 //
 // # Other programs
 //

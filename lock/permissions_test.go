@@ -36,19 +36,24 @@ var permissions = []scenario{
 	{"where batons may not be made a crowd does without; where they may not be removed, they are gone with the session", func(w place) {
 		batons := w.Dir + "-batons"
 		w.Must(w.Held(w.Operator()).Release(bg)) // so that the directory above is there
-		for _, perms := range []int32{zk.PermRead | zk.PermDelete, zk.PermRead | zk.PermCreate} {
+		for i, perms := range []int32{zk.PermRead | zk.PermDelete, zk.PermRead | zk.PermCreate, zk.PermRead | zk.PermDelete, zk.PermRead | zk.PermCreate} {
+			late := i > 1
 			_, err := w.Op().Create(batons, nil, 0, zk.WorldACL(perms))
 			w.Must(err)
 			var clients []*locktest.Client
 			var holds []*coord.Hold
 			for i := range 4 {
 				c := w.Client(T)
-				queue.ExpectCrowd(c.Client, w.Dir)
+				if late {
+					queue.BatonsBehind(c.Client, 1)
+				} else {
+					queue.ExpectCrowd(c.Client, w.Dir)
+				}
 				clients, holds = append(clients, c), append(holds, w.Behind(c, i+1))
 			}
 			for i, h := range holds {
 				w.Grant(h)
-				if perms&zk.PermDelete != 0 {
+				if perms&zk.PermDelete != 0 || late && i == 0 { // the first has no baton
 					w.Must(h.Release(bg))
 				} else {
 					w.Wants(h.Release(bg), zk.ErrNoAuth)

@@ -23,7 +23,8 @@ var floors = [][]string{
 	{"internal/claim", "internal/subtree"},
 	{"internal/queue"},
 	{"internal/unqueued"},
-	{"config", "lock", "lock/leader", "members", "rwlock"},
+	{"config", "lock", "lock/leader", "lock/semaphore", "members", "rwlock"},
+	{"members/barrier"},
 }
 
 // tools are the packages that only tests and examples import, the lowest first. Each

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"errors"
+
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
@@ -25,6 +27,30 @@ func batonDir(dir string) string { return dir + "-batons" }
 
 // batonPath returns the path of the baton of the contender id.
 func (d *driver) batonPath(id string) string { return zkpath.Join(batonDir(d.Dir), id) }
+
+// equip makes our baton, if node is there.
+func (d *driver) equip(node string) input {
+	baton := d.batonPath(d.m.id)
+	ops := []coord.Op{coord.OpCheck(d.path(node), -1), coord.OpCreate(baton, nil, coord.Ephemeral)}
+	err := d.s.InDir(background, batonDir(d.Dir), func() error {
+		var res []coord.OpResult
+		err := d.s.Retry(background, func() (err error) {
+			res, err = d.s.Txn(background, ops...)
+			return err
+		})
+		switch {
+		case !d.s.Refused(err):
+			return err
+		case res[0].Err != nil, errors.Is(err, coord.ErrNodeExists):
+			return nil // our node is gone, which will be found out; or the baton is there already
+		}
+		return err
+	})
+	if d.s.Refused(err) {
+		crowdsOf(d.c).set(d.Dir, refusing)
+	}
+	return input{kind: equipped}
+}
 
 // removal returns what removes our node and our baton, which is passed on if pass.
 func (d *driver) removal(node string, pass bool) []coord.Op {

@@ -59,7 +59,7 @@ func (d *driver) create(again bool) {
 		coord.OpCreate(d.path(prefix(d.m.id, d.m.mode)), []byte(d.Label), coord.Ephemeral|coord.Sequential),
 		coord.OpSet(d.Dir, []byte{}, -1),
 	}
-	if again && hasBaton(d.m.id) {
+	if again && bornWithBaton(d.m.id) {
 		var in input
 		d.work(func() { in = d.removeBaton() }, func() (input, bool) {
 			if in.kind == refused {
@@ -70,7 +70,7 @@ func (d *driver) create(again bool) {
 		})
 		return
 	}
-	if hasBaton(d.m.id) {
+	if bornWithBaton(d.m.id) {
 		ops = append(ops, coord.OpCreate(d.batonPath(d.m.id), nil, coord.Ephemeral))
 	}
 	d.tryCreate(ops, 0)

@@ -10,8 +10,9 @@ import (
 // were not empty: what the next one does depends on it. It is only a guess. They are kept
 // in the client's values.
 type crowds struct {
-	mu sync.Mutex
-	in map[string]crowd
+	mu   sync.Mutex
+	in   map[string]crowd
+	many int // see manyAhead
 }
 
 type crowd uint8
@@ -33,7 +34,7 @@ const maxCrowds = 1024
 type crowdsKey struct{}
 
 func crowdsOf(c *coord.Client) *crowds {
-	return sharedBy(c, crowdsKey{}, func() *crowds { return &crowds{in: make(map[string]crowd)} })
+	return sharedBy(c, crowdsKey{}, func() *crowds { return &crowds{in: make(map[string]crowd), many: manyAhead} })
 }
 
 // set notes what there is in dir now.
@@ -63,8 +64,16 @@ func (all *crowds) get(dir string) crowd {
 	return all.in[dir]
 }
 
-// batons reports whether the next contender in dir shall have a baton.
-func (c crowd) batons() bool { return c&(strangers|refusing) == strangers }
+// mark returns what the id of the next contender in dir ends with.
+func (c crowd) mark() string {
+	switch {
+	case c&refusing != 0:
+		return ""
+	case c&strangers != 0:
+		return batonMark
+	}
+	return lateMark // it may be the first of its client that comes there, to a crowd
+}
 
 // noteCrowd notes what our first view of the queue tells the next contender to expect.
 func (d *driver) noteCrowd() {
@@ -76,6 +85,15 @@ func (d *driver) noteCrowd() {
 	}
 	crowdsOf(d.c).set(d.Dir, now)
 }
+
+// manyAhead is how many must be before a contender for a listing to cost more than a baton
+// that is made late. A client that knows that others wait has its batons made together with
+// its nodes, which costs less.
+const manyAhead = 64
+
+// BatonsBehind makes the contenders of c get a baton late behind n others, for tests. It
+// must be called before c contends.
+func BatonsBehind(c *coord.Client, n int) { crowdsOf(c).many = n }
 
 // ExpectCrowd makes the next contender of c in dir expect others before it and behind it,
 // for tests.

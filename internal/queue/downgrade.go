@@ -102,7 +102,7 @@ func (d *driver) replace(node string) input {
 		coord.OpCreate(d.path(reader), []byte(d.Label), coord.Ephemeral),
 		coord.OpDelete(d.path(node), -1),
 	}
-	if hasBaton(d.m.id) {
+	if d.m.hasBaton() {
 		ops = append(ops, coord.OpDelete(d.batonPath(d.m.id), -1)) // not passed: a reader remains
 	}
 	err := d.s.Retry(background, func() error {

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -60,9 +61,10 @@ func newDriver(ctx context.Context, c *coord.Client, e Entry, k *coord.Keeper) (
 		return nil, err
 	}
 	d := &driver{Entry: e, c: c, s: s, k: k, ctx: ctx, canceled: ctx.Done(), released: k.Released()}
-	d.m = machine{id: newID(), mode: e.Mode, try: e.Try, causes: &reasons}
-	if e.Mode != Read && !e.Try && crowdsOf(c).get(e.Dir).batons() {
-		d.m.id += batonMark
+	known := crowdsOf(c)
+	d.m = machine{id: newID(), mode: e.Mode, try: e.Try, many: known.many, causes: &reasons}
+	if e.Mode != Read && !e.Try {
+		d.m.id += known.get(e.Dir).mark()
 	}
 	return d, nil
 }
@@ -86,7 +88,10 @@ func (d *driver) run() error {
 func (d *driver) enter() (leave func()) {
 	end := NewStake(d.c, d.Dir, d.m.id, d.k)
 	all := neighborhoodsOf(d.c)
-	d.near = all.enter(d.s, d.Dir)
+	alone := false
+	if d.near, alone = all.enter(d.s, d.Dir); !alone {
+		d.m.many = math.MaxInt // those of one session need no batons
+	}
 	d.near.add(d.m.id, d.Mode)
 	return func() {
 		d.self.end()
@@ -230,6 +235,8 @@ func (d *driver) do(a action) {
 		d.create(a.baton)
 	case list:
 		d.list(a.sync)
+	case equip:
+		d.blocking(func() input { return d.equip(a.node) })
 	case remove:
 		d.remove(a.node, a.baton)
 	case replace:

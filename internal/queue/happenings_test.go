@@ -45,7 +45,7 @@ func (w *world) Enabled() []act {
 	var acts []act
 	for i := range int8(w.rule.n) {
 		c := &w.clients[i]
-		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try && w.clients[i-1].m.mode == c.m.mode && hasBaton(w.clients[i-1].m.id) == hasBaton(c.m.id) {
+		if i > 0 && !w.clients[i-1].touched && w.clients[i-1].m.try == c.m.try && w.clients[i-1].m.mode == c.m.mode && bornWithBaton(w.clients[i-1].m.id) == bornWithBaton(c.m.id) {
 			continue // they are alike: let them begin in one order
 		}
 		can := func(ok bool, what happening) {

@@ -23,13 +23,13 @@ func (m *machine) leave(err error) action {
 		return action{verb: remove} // what has the name now is not ours
 	}
 	// A reader that held tells nothing of the other readers before it.
-	return action{verb: remove, node: m.node, baton: head && hasBaton(m.id) && !reads(m.node)}
+	return action{verb: remove, node: m.node, baton: head && m.hasBaton() && !reads(m.node)}
 }
 
 // lose ends it because our node is gone. Our baton, if we have one, may be there still,
 // and the one behind us wait for its end.
 func (m *machine) lose() action {
-	if !hasBaton(m.id) {
+	if !m.hasBaton() {
 		return m.finish(m.causes.deleted)
 	}
 	m.gone = true

@@ -59,13 +59,12 @@ func neighborhoodsOf(c *coord.Client) *neighborhoods {
 }
 
 // enter returns the neighborhood of a contender of s in dir, which leaves it when it is
-// over.
-func (all *neighborhoods) enter(s *coord.Session, dir string) *neighborhood {
+// over, and whether it is alone there.
+func (all *neighborhoods) enter(s *coord.Session, dir string) (n *neighborhood, alone bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	key := neighborhoodKey{s, dir}
-	n := all.of[key]
-	if n == nil {
+	if n = all.of[key]; n == nil {
 		n = &neighborhood{
 			ask: ask.Of(s).(ask.Session[coord.Op, coord.OpResult]),
 			dir: dir,
@@ -74,7 +73,7 @@ func (all *neighborhoods) enter(s *coord.Session, dir string) *neighborhood {
 		all.of[key] = n
 	}
 	n.count++
-	return n
+	return n, n.count == 1
 }
 
 // leave ends what enter began.

@@ -3,7 +3,6 @@ package queue
 import (
 	"cmp"
 	"errors"
-	"strings"
 )
 
 // A state says where a contender stands. The driver derives from it what to tell
@@ -16,6 +15,7 @@ const (
 	creating    state = iota // a create is in flight, and no other node of ours exists
 	looking                  // a create's answer was lost: asked for the queue, to learn its fate
 	listing                  // our node exists; asked for the queue
+	equipping                // our node exists, with many before it; asked for a baton
 	waiting                  // our node exists; watching the nearest contender that blocks it
 	confirming               // nobody blocks our node; waiting for word that it is still there
 	held                     // ours, until our node or the session is known to be gone
@@ -33,6 +33,7 @@ const (
 	created  kind = iota // create: node is ours with token; onlyChild if no other child was there
 	unknown              // create: the connection broke, it may have been done or not
 	listed               // list: names are the directory's children; none if there is no directory
+	equipped             // equip: our baton is there, or cannot be had
 	removed              // remove or replace: our node is not there any more
 	replaced             // replace: node stands in its place
 	refused              // any but watch: err, and it was not done
@@ -81,6 +82,7 @@ const (
 	nothing verb = iota
 	create       // make our node, and our baton if we have one: created, unknown or refused
 	list         // read the directory's children: listed or refused
+	equip        // make a baton for our node, again and again until there is an answer: equipped
 	watch        // watch node until it is gone, in place of the one before: blockerGone or, if it was the baton that was watched, passed
 	remove       // delete node, if it is named, and our baton, again and again until they are gone: removed or refused
 	replace      // put a read in the place of node, again and again until that is known: replaced, removed or refused
@@ -116,6 +118,7 @@ type machine struct {
 	id     string // identifies our node; chosen before the create, so that a lost answer can be made good
 	mode   Mode   // of our node when created
 	try    bool   // leave rather than wait
+	many   int    // so many before our node are many
 	causes *causes
 
 	state       state
@@ -123,6 +126,8 @@ type machine struct {
 	token       int64  // set before held is entered
 	confirmed   bool   // our node was there when it was created or last read, and the connection has not been lost since
 	gone        bool   // our node is gone, and what remains is our baton
+	late        bool   // a baton has been asked for that our node was not created with
+	next        action // in equipping: what to watch then
 	lastBlocker bool   // in waiting: the contender that we watch is the only one that blocks
 	head        bool   // we do not only read, and all that were before our node are gone
 	stays       bool   // in done: our node may be there still
@@ -153,6 +158,12 @@ func (m *machine) step(in input) action {
 		return action{verb: list, sync: true} // unsynced, a server that lags would hide our node
 	case listed:
 		return m.decide(in.place(m.id))
+	case equipped:
+		if m.cause != nil {
+			return m.leave(nil)
+		}
+		m.state = waiting
+		return m.next
 	case removed:
 		if m.state == downgrading {
 			return m.lose()
@@ -202,7 +213,7 @@ func (m *machine) step(in input) action {
 		if m.state == downgrading {
 			return action{} // by our own doing or not: the reply will tell
 		}
-		if hasBaton(m.id) && (m.state == listing || m.state == leaving) {
+		if m.hasBaton() && (m.state == listing || m.state == equipping || m.state == leaving) {
 			// The reply tells when our baton may be removed, or is.
 			m.gone, m.cause = true, cmp.Or(m.cause, m.causes.deleted)
 			return action{}
@@ -231,42 +242,6 @@ func (m *machine) step(in input) action {
 	return action{}
 }
 
-// decide decides what to do at our place in the queue.
-func (m *machine) decide(p place) action {
-	switch {
-	case !p.found && m.node != "":
-		return m.lose()
-	case !p.found && m.cause != nil && hasBaton(m.id):
-		return m.lose() // the node may have been made, and deleted by somebody else
-	case !p.found && m.cause != nil:
-		return m.finish(nil)
-	case !p.found:
-		m.state = creating // the lost create was never done, and never will be
-		return action{verb: create, baton: hasBaton(m.id)}
-	}
-	if m.node != p.me.name {
-		m.node = strings.Clone(p.me.name) // without the rest of the list
-	}
-	switch {
-	case m.cause != nil:
-		return m.leave(nil)
-	case p.foreign != "":
-		return m.leave(m.causes.foreign(p.foreign))
-	case !p.ordered:
-		return m.leave(m.causes.exhausted)
-	case p.blocked == 0:
-		return m.atHead()
-	case m.try:
-		return m.leave(m.causes.locked)
-	}
-	// A writer that goes may have become a reader in the same place. If that
-	// blocks us too, list again.
-	m.lastBlocker = p.blocked == 1 && (p.nearest.mode != Write || !blocks(Read, p.me.mode))
-	// Watching the nearest, and not the head, makes each release wake one.
-	m.state = waiting
-	return action{verb: watch, node: strings.Clone(p.nearest.name), baton: !m.lastBlocker && p.nearest.hasBaton()}
-}
-
 // afterDowngrade goes on after a downgrade, done or refused. The driver watches
 // our node anew, for what was heard in the meantime may have been about the
 // former one.
@@ -275,17 +250,6 @@ func (m *machine) afterDowngrade() action {
 		return m.leave(nil)
 	}
 	m.state = held
-	return action{}
-}
-
-// atHead takes the lock, unless our node may have been removed while the connection
-// was down. Then it waits until the node is confirmed.
-func (m *machine) atHead() action {
-	m.head = m.mode != Read
-	m.state = confirming
-	if m.confirmed {
-		m.state = held
-	}
 	return action{}
 }
 

@@ -22,9 +22,12 @@ func TestTraces(t *testing.T) {
 		return func(args []string) string {
 			var do action
 			if args[0] == "start" {
-				m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: &modelCauses}
+				m = &machine{id: modelIDs[0], try: slices.Contains(args, "try"), causes: &modelCauses, many: 2}
 				if slices.Contains(args, "baton") {
 					m.id += batonMark
+				}
+				if slices.Contains(args, "late") {
+					m.id += lateMark
 				}
 				if slices.Contains(args, "read") {
 					m.mode = Read
@@ -41,11 +44,11 @@ func TestTraces(t *testing.T) {
 	})
 }
 
-var stateNames = [...]string{"creating", "looking", "listing", "waiting", "confirming", "held", "downgrading", "revoked", "leaving", "done"}
+var stateNames = [...]string{"creating", "looking", "listing", "equipping", "waiting", "confirming", "held", "downgrading", "revoked", "leaving", "done"}
 
-var kindNames = []string{"created", "unknown", "listed", "removed", "replaced", "refused", "blockerGone", "passed", "confirmed", "doubt", "gone", "revokeAsked", "expired", "quit", "downgradeAsked"}
+var kindNames = []string{"created", "unknown", "listed", "equipped", "removed", "replaced", "refused", "blockerGone", "passed", "confirmed", "doubt", "gone", "revokeAsked", "expired", "quit", "downgradeAsked"}
 
-var verbNames = [...]string{"", "create", "list", "watch", "remove", "replace"}
+var verbNames = [...]string{"", "create", "list", "equip", "watch", "remove", "replace"}
 
 func parseInput(t *testing.T, args []string) input {
 	s := slices.Index(kindNames, args[0])
@@ -115,6 +118,8 @@ func long(s string) string {
 		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], Lock), n)
 	case who == "mb":
 		return fmt.Sprintf("%s%010d", prefix(modelIDs[0]+batonMark, Lock), n)
+	case who == "ml":
+		return fmt.Sprintf("%s%010d", prefix(modelIDs[0]+lateMark, Lock), n)
 	case who == "mr":
 		return fmt.Sprintf("%s%010d", prefix(modelIDs[0], Read), n)
 	case who == "mw":
@@ -134,6 +139,8 @@ func short(name string) string {
 		return name
 	case c.id == modelIDs[0]+batonMark:
 		return fmt.Sprint([]string{"mb-", "mbw-", "mbr-"}[c.mode], c.number)
+	case c.id == modelIDs[0]+lateMark:
+		return fmt.Sprint("ml-", c.number)
 	case c.id == modelIDs[0]:
 		return fmt.Sprint([]string{"me-", "mw-", "mr-"}[c.mode], c.number)
 	}

@@ -111,7 +111,7 @@ func newWorld(r *rule, step func(*machine, input) action) world {
 	}
 	for i := range r.n {
 		w.clients[i] = client{
-			m:     machine{id: r.id(i), mode: r.mode(i), try: i >= r.n-r.try, causes: &modelCauses},
+			m:     machine{id: r.id(i), mode: r.mode(i), try: i >= r.n-r.try, causes: &modelCauses, many: 1},
 			up:    true,
 			phase: sent,
 			req:   action{verb: create},
@@ -165,6 +165,9 @@ func (w *world) do(a act) {
 	case decline:
 		w.budget.refuse--
 		c.phase, c.reply = answered, input{kind: refused, err: errDenied}
+		if c.req.verb == equip {
+			c.reply = input{kind: equipped} // it goes on without
+		}
 	case answer:
 		in := c.reply
 		c.phase, c.reply, c.req = idle, input{}, action{}

@@ -54,7 +54,7 @@ func (w *world) serve(i int8, c *client) input {
 	case create:
 		z := w.add(i, prefix(c.m.id, c.m.mode))
 		w.dropBaton(i, false)
-		w.batons[i] = hasBaton(c.m.id) && !c.req.baton
+		w.batons[i] = bornWithBaton(c.m.id) && !c.req.baton
 		return input{kind: created, node: z.name, token: z.token, onlyChild: w.n == 1}
 	case list:
 		c.lags = c.lags && !c.req.sync
@@ -66,6 +66,9 @@ func (w *world) serve(i int8, c *client) input {
 		}
 		slices.Reverse(names) // a server's order is none
 		return input{kind: listed, names: names}
+	case equip:
+		w.batons[i] = w.batons[i] || w.find(c.req.node) >= 0
+		return input{kind: equipped}
 	case replace:
 		reader := asRead(c.req.node)
 		k := w.find(c.req.node)
@@ -83,7 +86,9 @@ func (w *world) serve(i int8, c *client) input {
 		return input{kind: replaced, node: reader}
 	default:
 		k := w.find(c.req.node)
-		w.dropBaton(i, c.req.baton && k >= 0) // without our node nothing is passed
+		if c.req.node == "" || c.m.hasBaton() {
+			w.dropBaton(i, c.req.baton && k >= 0) // without our node nothing is passed
+		}
 		if k >= 0 {
 			w.delete(k)
 		}
@@ -194,6 +199,9 @@ func (w *world) tell(c *client, in input) {
 		}
 		if w.rule.batons > 0 {
 			most++ // a removal, of a baton whose node is gone
+		}
+		if w.rule.late {
+			most += 2 // a baton, and its removal
 		}
 		// A contender that follows a writer lists when that has gone, and each time
 		// that it has become a reader instead.

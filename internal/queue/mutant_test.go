@@ -60,6 +60,11 @@ var mutants = []mutant{
 		do.baton = do.baton || do.verb == remove
 		return do
 	}},
+	{"forgets the baton that it has got late", rule{n: 2, late: true}, func(m *machine, in input) action {
+		do := m.step(in)
+		m.late = false
+		return do
+	}},
 	{"passes the baton of a reader", rule{n: 3, kinds: "rrw", batons: 3}, func(m *machine, in input) action {
 		do := m.step(in)
 		do.baton = do.baton || do.verb == remove && in.kind == quit || do.verb == watch

@@ -64,15 +64,24 @@ func newID() string {
 	return string(b[:])
 }
 
-// An id that ends with batonMark says that its contender has a baton, unless it reads.
-const batonMark = "+"
+// An id that ends with batonMark says that its contender was created with a baton, unless
+// it reads. One that ends with lateMark says that it gets one if it finds many before it.
+const (
+	batonMark = "+"
+	lateMark  = "~"
+)
 
-// hasBaton reports whether the contender id was created with a baton.
-func hasBaton(id string) bool { return strings.HasSuffix(id, batonMark) }
+// bornWithBaton reports whether the contender id was created with a baton.
+func bornWithBaton(id string) bool { return strings.HasSuffix(id, batonMark) }
 
-// hasBaton reports whether c has a baton that can be passed. A baton of an id is gone
-// when a read has taken the place of a write.
-func (c contender) hasBaton() bool { return c.mode != Read && hasBaton(c.id) }
+// getsBaton reports whether the contender id gets a baton if it finds many before it.
+func getsBaton(id string) bool { return strings.HasSuffix(id, lateMark) }
+
+// hasBaton reports whether c, which has others before it, many or not, may have a baton
+// that can be passed. A baton of an id is gone when a read has taken the place of a write.
+func (c contender) hasBaton(many bool) bool {
+	return c.mode != Read && (bornWithBaton(c.id) || many && getsBaton(c.id))
+}
 
 // idOf returns the id in the name of a contender.
 func idOf(name string) string {
@@ -113,6 +122,13 @@ func parse(name string) (contender, bool) {
 		return contender{}, false
 	}
 	return contender{name, strings.TrimPrefix(before, "_c_"), infixes[infix].mode, n}, true
+}
+
+// IsContender reports whether a child of this name is a contender, of ours or of another
+// client.
+func IsContender(name string) bool {
+	_, ok := parse(name)
+	return ok
 }
 
 // split splits a contender's name at the infix. The number has no other form than that

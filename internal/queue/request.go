@@ -115,7 +115,7 @@ func yielding(names []string, id string, ours []*Stake) (last *Stake) {
 	}
 	leaving := make(map[string]*Stake)
 	for _, s := range ours {
-		if s.leaving() {
+		if s.Leaving() {
 			leaving[s.id] = s
 		}
 	}
@@ -142,7 +142,7 @@ func (d *driver) remove(node string, pass bool) {
 	switch {
 	case node == "":
 		d.blocking(d.removeBaton)
-	case hasBaton(d.m.id) && !reads(node):
+	case d.m.hasBaton() && !reads(node):
 		ops := d.removal(node, pass)
 		await(d, d.near.ask.Txn(ops...), func(_ []coord.OpResult, err error) (input, bool) {
 			if err == nil {

@@ -8,6 +8,7 @@ type rule struct {
 	try     int    // so many of them, the last ones, will not wait
 	budget  budget // the faults in it, in every distribution over it
 	batons  int    // so many of them, the first ones, have one
+	late    bool   // the others get one if anybody is before them
 	near    bool   // they are neighbors
 	foreign bool   // a contender of another make is first, and leaves some time
 	latch   bool   // a participant of another recipe is there, and leaves some time
@@ -27,6 +28,9 @@ func (r *rule) mode(i int) Mode {
 func (r *rule) id(i int) string {
 	if i < r.batons {
 		return modelIDs[i] + batonMark
+	}
+	if r.late {
+		return modelIDs[i] + lateMark
 	}
 	return modelIDs[i]
 }
@@ -63,6 +67,14 @@ var rules = []rule{
 	{name: "batons of two among three", n: 3, batons: 2},
 	{name: "batons of writers", n: 2, kinds: "ww", batons: 2, budget: budget{share: 1, loss: 1}},
 	{name: "batons of readers and a writer", n: 3, kinds: "rrw", batons: 3},
+
+	{name: "late batons", n: 3, late: true},
+	{name: "late batons of two, operator", n: 2, late: true, budget: budget{delete: 1}},
+	{name: "late batons of two, loss", n: 2, late: true, budget: budget{loss: 1}},
+	{name: "late batons of two, cancel and refusal", n: 2, late: true, budget: budget{cancel: 1, refuse: 1}},
+	{name: "late batons, expiry", n: 3, late: true, budget: budget{expire: 1}},
+	{name: "late batons and one from the start", n: 3, late: true, batons: 1},
+	{name: "late batons of writers", n: 2, kinds: "ww", late: true, budget: budget{share: 1, loss: 1}},
 
 	{name: "neighbors", n: 3, near: true},
 	{name: "neighbors, cancel", n: 3, near: true, budget: budget{cancel: 1}},
@@ -117,6 +129,14 @@ var rules = []rule{
 	{name: "batons, cancels", n: 3, batons: 3, deep: true, budget: budget{cancel: 2}},
 	{name: "batons, operator and cancel", n: 3, batons: 3, deep: true, budget: budget{delete: 1, cancel: 1}},
 	{name: "batons of two writers, losses and operator", n: 2, kinds: "ww", batons: 2, deep: true, budget: budget{share: 1, loss: 1, delete: 1}},
+
+	{name: "late batons, operator", n: 3, late: true, deep: true, budget: budget{delete: 1}},
+	{name: "late batons, loss", n: 3, late: true, deep: true, budget: budget{loss: 1}},
+	{name: "late batons, cancel", n: 3, late: true, deep: true, budget: budget{cancel: 1}},
+	{name: "late batons, mark", n: 3, late: true, deep: true, budget: budget{mark: 1}},
+	{name: "late batons, refusal", n: 3, late: true, deep: true, budget: budget{refuse: 1}},
+	{name: "late batons of neighbors, cancel", n: 3, near: true, late: true, deep: true, budget: budget{cancel: 1}},
+	{name: "late batons of a reader and two writers", n: 3, kinds: "rww", late: true, deep: true, budget: budget{share: 1}},
 
 	{name: "neighbors, loss and cancel", n: 3, near: true, deep: true, budget: budget{loss: 1, cancel: 1}},
 	{name: "neighbors, loss and operator", n: 3, near: true, deep: true, budget: budget{loss: 1, delete: 1}},

@@ -102,7 +102,7 @@ func (w *world) Wrong() string {
 			return "quit was not heeded"
 		case c.warned && (c.m.state == held || waits):
 			return "the mark was not heeded"
-		case c.over && c.m.state != done, c.told && c.m.state != done && (holds || waits || !hasBaton(c.m.id)):
+		case c.over && c.m.state != done, c.told && c.m.state != done && (holds || waits || !c.m.hasBaton()):
 			return "its end was not heeded"
 		case c.m.state == done && c.m.cause == nil:
 			return "over without a cause"
@@ -171,10 +171,10 @@ func (w *world) Key(b []byte) []byte {
 	for i := range w.clients[:w.rule.n] {
 		c := &w.clients[i]
 		m := &c.m
-		b = append(b, byte(m.state), name(m.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
+		b = append(b, byte(m.state), name(m.node), name(m.next.node), byte(m.token), byte(slices.Index(modelErrors, m.cause)),
 			flags(m.confirmed, m.lastBlocker, c.touched, c.up, c.over, c.ended, c.lags, c.freed),
 			flags(c.sure, c.told, c.quit, c.warned, c.orphan, c.req.sync, c.req.baton),
-			flags(c.baton, c.hand, w.batons[i], m.gone, m.head, m.stays, c.near, c.parted),
+			flags(c.baton, c.hand, w.batons[i], m.gone, m.head, m.stays, c.near, c.parted), flags(m.late, m.next.baton),
 			byte(c.phase), byte(c.req.verb), name(c.req.node), byte(c.own), byte(c.ahead), name(c.name), byte(c.token), byte(c.asks), byte(c.nword))
 		for _, s := range c.words[:c.nword] {
 			b = append(b, byte(s))

@@ -50,6 +50,10 @@ var recipes = []recipe{
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
 			return hold{lock.New(c, path).TryAcquire(ctx)}
 		}},
+	{name: "All", queued: true, create: "multi", blocker: acquire,
+		seek: func(ctx context.Context, c *coord.Client, path string) held {
+			return hold{lock.All(ctx, lock.New(c, path), lock.New(c, path+"-z"))}
+		}},
 	{name: "RWMutex.AcquireRead", seek: read, queued: true, create: "multi", blocker: write, beside: read},
 	{name: "RWMutex.AcquireWrite", seek: write, queued: true, create: "multi", blocker: read},
 	{name: "RWMutex.TryAcquireRead", queued: true, create: "multi", beside: read,
