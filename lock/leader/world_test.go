@@ -120,3 +120,14 @@ func (w place) nothingLeft() {
 	w.Eventually("directory empty", func() bool { return len(w.Children(w.Dir)) == 0 })
 	w.Eventually("no announcement", func() bool { return !w.Exists(w.Dir + "-leader") })
 }
+
+// first returns the name of the first candidate.
+func (w place) first() string {
+	w.Helper()
+	all, err := leader.New(w.Operator().Client, w.Dir).Candidates(bg)
+	w.Must(err)
+	if len(all) == 0 {
+		w.Fatal("no candidate")
+	}
+	return all[0].Node
+}
