@@ -165,8 +165,8 @@ func (s *script) play(ctx context.Context) error {
 			await(ada, releases, "ada to have written")
 		},
 	}, {
-		"12. ada and ben campaign for the lead of a service. fay, who looks for it, is told\n" +
-			"   where it is. She watches the leader, and not the candidates.",
+		"12. ada and ben campaign for the lead of a service. fay, who looks for it, is\n" +
+			"   told where it is. She watches the leader, and not the candidates.",
 		func() {
 			service := leader.New(s.site.client, s.site.chroot+service)
 			s.cue(ctx, func(ctx context.Context) { s.fay.find(ctx, service) })

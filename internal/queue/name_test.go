@@ -218,24 +218,3 @@ func BenchmarkPlaceOf(b *testing.B) {
 		}
 	}
 }
-
-// Contenders of this module are told from those of others, whatever their batons.
-func TestIsOurs(t *testing.T) {
-	id := newID()
-	for name, want := range map[string]bool{
-		prefix(id, Lock) + "0000000001":           true,
-		prefix(id+batonMark, Lock) + "0000000001": true,
-		prefix(id+lateMark, Write) + "0000000001": true,
-		prefix(id, Read) + "0000000001":           true,
-		prefix(id+"0", Lock) + "0000000001":       false,
-		"_c_" + prefix(id, Lock) + "0000000001":   false,
-		id + "__lock__" + "0000000001":            false,
-		prefix("_c_"+id[3:], Lock) + "0000000001": false,
-		prefix(id, Lock) + "x":                    false,
-		prefix(modelIDs[0], Lock) + "0000000001":  false,
-	} {
-		if got := IsOurs(name); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
