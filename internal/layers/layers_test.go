@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"internal/claim", "internal/subtree"},
 	{"internal/queue"},
 	{"internal/unqueued"},
-	{"config", "lock", "lock/leader", "members", "rwlock"},
+	{"config", "lock", "lock/leader", "lock/semaphore", "members", "rwlock"},
 	{"members/barrier"},
 }
 

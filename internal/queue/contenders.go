@@ -69,33 +69,47 @@ func readAll(ctx context.Context, c *coord.Client, dir string) ([]coord.Contende
 	if err != nil {
 		return nil, err
 	}
+	names := make([]string, len(inQueue))
+	for i, who := range inQueue {
+		names[i] = who.name
+	}
+	read, err := ReadAll(ctx, c, dir, names)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]coord.Contender, 0, len(read))
+	for _, who := range inQueue {
+		if n, ok := read[who.name]; ok {
+			all = append(all, contenderOf(who, n.Data, n.Stat))
+		}
+	}
+	markHolders(all)
+	return all, nil
+}
+
+// ReadAll reads the children of dir with these names, several at a time, and returns those
+// that are there, by name. The data of one that may not be read are nil.
+func ReadAll(ctx context.Context, c *coord.Client, dir string, names []string) (map[string]coord.Node, error) {
 	var mu sync.Mutex
-	read := make(map[string]coord.Contender)
+	read := make(map[string]coord.Node)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxReads)
-	for _, who := range inQueue {
+	for _, name := range names {
 		g.Go(func() error {
-			n, err := get(ctx, c, zkpath.Join(dir, who.name))
+			n, err := get(ctx, c, zkpath.Join(dir, name))
 			if err != nil || !n.Exists {
 				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			read[who.name] = contenderOf(who, n.Data, n.Stat)
+			read[name] = n
 			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	all := make([]coord.Contender, 0, len(read))
-	for _, who := range inQueue {
-		if c, ok := read[who.name]; ok {
-			all = append(all, c)
-		}
-	}
-	markHolders(all)
-	return all, nil
+	return read, nil
 }
 
 // markHolders sets Holds of those that hold, or will as soon as they know it. All are in
@@ -122,13 +136,19 @@ func get(ctx context.Context, c *coord.Client, path string) (n coord.Node, err e
 
 // contenderOf returns what others see of a contender.
 func contenderOf(c contender, data []byte, stat coord.Stat) coord.Contender {
+	who := Owner(c.name, data, stat)
+	who.Reads = c.mode == Read
+	return who
+}
+
+// Owner returns what others see of the owner of a znode that has this name.
+func Owner(name string, data []byte, stat coord.Stat) coord.Contender {
 	who := coord.Contender{
 		Label:   string(data),
-		Node:    c.name,
+		Node:    name,
 		Session: coord.SessionID(stat.EphemeralOwner),
 		Token:   coord.Token(stat.Czxid),
 		Since:   time.UnixMilli(stat.Ctime),
-		Reads:   c.mode == Read,
 	}
 	if who.Label == Revocation { // it is written over the label
 		who.Label, who.Revoked = "", true

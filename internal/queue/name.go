@@ -97,7 +97,7 @@ func prefix(id string, m Mode) string { return id + infixes[m].text }
 // another client.
 func IsOurs(name string) bool {
 	before, infix, _, ok := split(name)
-	return ok && infix <= int(Read) && len(strings.TrimSuffix(before, batonMark)) == idLength && !strings.Contains(before, "_")
+	return ok && infix <= int(Read) && len(strings.TrimRight(before, batonMark+lateMark)) == idLength && !strings.Contains(before, "_")
 }
 
 // asRead returns the name of the read that takes the place of the write named.
@@ -122,6 +122,13 @@ func parse(name string) (contender, bool) {
 		return contender{}, false
 	}
 	return contender{name, strings.TrimPrefix(before, "_c_"), infixes[infix].mode, n}, true
+}
+
+// IsContender reports whether a child of this name is a contender, of ours or of another
+// client.
+func IsContender(name string) bool {
+	_, ok := parse(name)
+	return ok
 }
 
 // split splits a contender's name at the infix. The number has no other form than that

@@ -115,7 +115,7 @@ func yielding(names []string, id string, ours []*Stake) (last *Stake) {
 	}
 	leaving := make(map[string]*Stake)
 	for _, s := range ours {
-		if s.leaving() {
+		if s.Leaving() {
 			leaving[s.id] = s
 		}
 	}

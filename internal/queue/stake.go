@@ -90,9 +90,12 @@ func Stakes(c *coord.Client, path string) []*Stake {
 	return slices.Collect(maps.Keys(all.at[path]))
 }
 
-// leaving reports whether s is about to be over. A revoked Hold keeps the others out
+// ID returns what is in the name of the znode, "" if nothing is.
+func (s *Stake) ID() string { return s.id }
+
+// Leaving reports whether s is about to be over. A revoked Hold keeps the others out
 // until its owner releases it.
-func (s *Stake) leaving() bool {
+func (s *Stake) Leaving() bool {
 	select {
 	case <-s.k.Released():
 		return true
@@ -105,7 +108,7 @@ func (s *Stake) leaving() bool {
 // Yields waits until s is over, and reports whether it is. If s is not leaving it does
 // not wait. It waits no longer than k's Hold is sought in session.
 func (s *Stake) Yields(k *coord.Keeper, session *coord.Session) bool {
-	if !s.leaving() {
+	if !s.Leaving() {
 		return false
 	}
 	select {

@@ -63,6 +63,48 @@ func (s etcdSession) writer(path string) locker {
 	return funcs{m.Lock, m.Unlock}
 }
 
+func (s etcdSession) join(path string) error {
+	_, err := s.c.Put(bg, path, address, clientv3.WithLease(s.s.Lease()))
+	return err
+}
+
+func (s etcdSession) remove(path string) error {
+	_, err := s.c.Delete(bg, path)
+	return err
+}
+
+func (s etcdSession) followGroup(dir string, got func(int)) {
+	s.followAll(dir, func(values map[string]string) { got(len(values)) })
+}
+
+func (s etcdSession) followTree(dir, key string, got func(int, string)) {
+	s.followAll(dir, func(values map[string]string) { got(len(values), values[dir+"/"+key]) })
+}
+
+// followAll calls got with the values of all keys below dir, and again after each change.
+func (s etcdSession) followAll(dir string, got func(map[string]string)) {
+	r, err := s.c.Get(bg, dir+"/", clientv3.WithPrefix())
+	check(err)
+	changes := s.c.Watch(bg, dir+"/", clientv3.WithPrefix(), clientv3.WithRev(r.Header.Revision+1))
+	values := make(map[string]string)
+	for _, kv := range r.Kvs {
+		values[string(kv.Key)] = string(kv.Value)
+	}
+	go func() {
+		got(values)
+		for r := range changes {
+			for _, e := range r.Events {
+				if e.Type == clientv3.EventTypeDelete {
+					delete(values, string(e.Kv.Key))
+				} else {
+					values[string(e.Kv.Key)] = string(e.Kv.Value)
+				}
+				got(values)
+			}
+		}
+	}()
+}
+
 func (s etcdSession) follow(path string, got func([]byte)) {
 	changes := s.c.Watch(bg, path, clientv3.WithRev(1))
 	go func() {

@@ -7,16 +7,50 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// A changer makes the changes that others follow.
+type changer interface {
+	// join makes the member at path, which goes with the session.
+	join(path string) error
+	put(path string, data []byte) error
+	remove(path string) error
+	close()
+}
+
+// changer returns one for the peer's server.
+func (p *process) changer() changer {
+	if p.Peer == "etcd" {
+		return p.dial().(changer)
+	}
+	return p.plain() // for all alike
+}
+
+// makeDir makes the directory dir, where there are such.
+func (p *process) makeDir(dir string) {
+	if p.Peer == "etcd" {
+		return
+	}
+	c := p.plain()
+	defer c.close()
+	check(c.directory(dir))
+}
+
+// address is what a member says of itself.
+const address = "10.0.0.1:8080"
+
+func (c conn) join(path string) error {
+	_, err := c.Create(path, []byte(address), zk.FlagEphemeral, acl)
+	return err
+}
+
+func (c conn) remove(path string) error { return c.Delete(path, -1) }
+
 // group: some clients follow a group of N, which one more joins and leaves in turn.
 func group(p *process) {
-	writer := p.plain()
+	writer := p.changer()
 	dir := p.path("group")
-	check(writer.directory(dir))
 	member := func(i int) string { return fmt.Sprintf("%s/member%06d", dir, i) }
-	join := func(i int) {
-		_, err := writer.Create(member(i), []byte("10.0.0.1:8080"), zk.FlagEphemeral, acl)
-		check(err)
-	}
+	join := func(i int) { check(writer.join(member(i))) }
+	p.makeDir(dir)
 	each(p.N, join)
 	all := newAudience(p.Watchers)
 	for _, s := range p.sessions(p.Watchers) {
@@ -33,7 +67,7 @@ func group(p *process) {
 		if i%2 == 1 {
 			join(p.N)
 		} else {
-			check(writer.Delete(member(p.N), -1))
+			check(writer.remove(member(p.N)))
 		}
 	})
 	writer.close()
@@ -42,10 +76,10 @@ func group(p *process) {
 
 // tree: some clients follow a tree of N settings, of which one changes.
 func tree(p *process) {
-	writer := p.plain()
+	writer := p.changer()
 	dir := p.path("tree")
 	setting := func(i int) string { return fmt.Sprintf("setting%06d", i) }
-	check(writer.directory(dir))
+	p.makeDir(dir)
 	each(p.N, func(i int) { check(writer.put(dir+"/"+setting(i), []byte("0"))) })
 	all := newAudience(p.Watchers)
 	for _, s := range p.sessions(p.Watchers) {

@@ -107,8 +107,8 @@ func (p Plan) Rows() []Row {
 	add("recovery", s.recovery, []string{"floor", "zkcoord"}, "", nil)
 	add("fanout", s.fanout, whole, "", nil)
 	add("settings", s.settings, whole, "", nil)
-	add("group", s.group, []string{"floor", "zkcoord"}, "", nil)
-	add("tree", s.tree, []string{"floor", "zkcoord"}, "", nil)
+	add("group", s.group, whole, "", nil)
+	add("tree", s.tree, whole, "", nil)
 	for _, keys := range []int{0, 1, 100} {
 		add("lease", s.lease, whole, fmt.Sprintf(", %d locks each", keys), func(r *Row) {
 			r.flags.Keys, r.flags.Measure, r.flags.Timeout = keys, s.leaseMeasure, 10*time.Second

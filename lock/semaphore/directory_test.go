@@ -1,0 +1,154 @@
+package semaphore_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/lock/semaphore"
+)
+
+func TestDirectory(t *testing.T) { inBoth(t, directories) }
+
+// put makes a znode below the semaphore's directory, for somebody else.
+func (w place) put(name, data string, flags int32) string {
+	w.Helper()
+	path, err := w.Op().Create(w.Dir+name, []byte(data), flags, zk.WorldACL(zk.PermAll))
+	w.Must(err)
+	return path
+}
+
+// directories is what may be in the directory already, or change there.
+var directories = []scenario{
+	{"the first contender writes the number, and a number that is there is kept", func(w place) {
+		c := w.Client(T)
+		h := w.held(c, 3)
+		if got := w.Get(w.Dir); got != "3" {
+			w.Errorf("data %q", got)
+		}
+		w.Must(h.Release(bg))
+		w.Set(w.Dir, "4")
+		w.Wants(w.outcome(w.sem(c, 3).Acquire(bg)), semaphore.ErrPermits)
+		w.Must(w.held(c, 4).Release(bg))
+	}},
+	{"a directory of which the number is missing gets one, as one that Curator has made", func(w place) {
+		c := w.Client(T)
+		w.Must(w.held(c, 2).Release(bg))
+		w.Set(w.Dir, "")
+		w.Must(w.held(c, 5).Release(bg))
+		if got := w.Get(w.Dir); got != "5" {
+			w.Errorf("data %q", got)
+		}
+	}},
+	{"data that are no number are refused with a clear error, and stay", func(w place) {
+		c := w.Client(T)
+		w.Must(w.held(c, 2).Release(bg))
+		for _, data := range []string{"two", "2x", "-1", "0", "99999999999999999999", "\x00\x00\x00\x02"} {
+			w.Set(w.Dir, data)
+			h := w.sem(c, 2).Acquire(bg)
+			w.Wants(w.outcome(h), coord.ErrForeign)
+			w.WantsOp(h.Err(), "acquire", w.Dir, coord.ErrForeign, "no number of permits")
+			w.WantsOp(w.sem(c, 2).Resize(bg, 3), "resize", w.Dir, coord.ErrForeign)
+			_, err := w.sem(c, 2).Contenders(bg)
+			w.WantsOp(err, "contenders", w.Dir, coord.ErrForeign)
+			watch := w.sem(c, 2).Watch(bg)
+			w.Wait("end of the watch", watch.Done())
+			w.WantsOp(watch.Err(), "watch", w.Dir, coord.ErrForeign)
+			if got := w.Get(w.Dir); got != data {
+				w.Errorf("data %q", got)
+			}
+			w.Wait("done", h.Done())
+		}
+		w.Must(c.Close())
+	}},
+	{"the directory of a lock or of kazoo's semaphore is refused, naming what is there", func(w place) {
+		c := w.Client(T)
+		w.Must(w.held(c, 2).Release(bg))
+		for _, name := range []string{
+			"0123456789abcdef0123456789abcdef",                          // a lease of kazoo's semaphore
+			"0123456789abcdef0123456789abcdef__lock__0000000000",        // a contender for its lock
+			"_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-lock-0000000007",   // and for Curator's
+			"_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-__READ__000000007", // no name of Curator's: one digit is missing
+		} {
+			path := w.put("/"+name, "", 0)
+			h := w.sem(c, 2).Acquire(bg)
+			if strings.HasSuffix(name, "__000000007") {
+				w.Must(w.grant(h).Release(bg))
+			} else {
+				w.WantsOp(w.outcome(h), "acquire", w.Dir, coord.ErrForeign, name)
+				w.WantsOp(w.sem(c, 2).Resize(bg, 3), "resize", w.Dir, coord.ErrForeign, name)
+				_, err := w.sem(c, 2).Contenders(bg)
+				w.WantsOp(err, "contenders", w.Dir, coord.ErrForeign, name)
+			}
+			w.Wait("done", h.Done())
+			w.Delete(path)
+		}
+		w.Must(w.held(c, 2).Release(bg))
+	}},
+	{"a child of the leases counts as one, whatever its name", func(w place) {
+		c := w.Client(T)
+		w.Must(w.held(c, 2).Release(bg))
+		h := w.held(c, 2)
+		path := w.put("/leases/_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-lease-", "", zk.FlagEphemeral|zk.FlagSequence)
+		next := w.waits(bg, c, 2, 1)
+		w.IsOpen("acquired", next.Acquired())
+		w.Delete(path)
+		w.grant(next)
+		path = w.put("/leases/odd", "", 0)
+		w.Must(next.Release(bg))
+		w.Wants(w.outcome(w.sem(c, 2).TryAcquire(bg)), coord.ErrLocked)
+		w.Delete(path)
+		w.Must(h.Release(bg))
+	}},
+	{"more permits than before are given out at once to those that know it", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		h := w.held(a, 1)
+		old := w.waits(bg, b, 1, 1)
+		known := w.waits(bg, a, 2, 2)
+		w.Must(w.sem(a, 1).Resize(bg, 2))
+		w.Wants(w.outcome(old), semaphore.ErrPermits)
+		w.grant(known)
+		w.Must(h.Err())
+		w.Wants(w.outcome(w.sem(b, 1).Acquire(bg)), semaphore.ErrPermits)
+		w.Must(h.Release(bg))
+		w.Must(known.Release(bg))
+	}},
+	{"with fewer permits than before the holders keep theirs, and none is given out before they are fewer", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		holds := []*coord.Hold{w.held(a, 3), w.held(a, 3), w.held(a, 3)}
+		w.Must(w.sem(b, 3).Resize(bg, 1))
+		next := w.waits(bg, b, 1, 1)
+		for _, h := range holds {
+			w.Must(h.Err())
+			w.IsOpen("acquired", next.Acquired())
+			w.Must(h.Release(bg))
+		}
+		w.grant(next)
+		w.Must(next.Release(bg))
+	}},
+	{"a directory can be sized before it is used, and to the same number again", func(w place) {
+		c := w.Client(T)
+		for range 2 {
+			w.Must(w.sem(c, 1).Resize(bg, 7))
+		}
+		if got := w.Get(w.Dir); got != "7" {
+			w.Errorf("data %q", got)
+		}
+		w.Must(w.held(c, 7).Release(bg))
+	}},
+	{"leases that are deleted with their directory are lost, and others are had", func(w place) {
+		a, b := w.Client(T), w.Client(T)
+		h := w.held(a, 1)
+		next := w.waits(bg, b, 1, 1)
+		w.Sweep(w.Dir + "/leases")
+		w.Wait("lost", h.Lost())
+		w.Wants(h.Err(), coord.ErrDeleted)
+		w.grant(next)
+		if next.Token() <= h.Token() {
+			w.Errorf("token %d after %d, because the numbers began again", next.Token(), h.Token())
+		}
+		w.Must(next.Release(bg))
+	}},
+}
