@@ -2,7 +2,8 @@
 // change it safely.
 //
 // A [Value] is one setting, a znode; a [Tree] is all the settings below a path, one
-// znode for each key. A [Codec] says how they are stored, and checks them.
+// znode for each key. A [Codec] says how they are stored, and checks them. A [Counter] is
+// a number that clients add to.
 //
 //	codec := config.JSON[Limits]().Check(Limits.Validate)
 //	codec.Default = Limits{RPS: 100}

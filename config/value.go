@@ -92,9 +92,11 @@ func (v *Value[T]) Watch(ctx context.Context) *event.Stream[Update[T]] {
 // for what that means. It fails with an [*coord.Error] that is [ErrMissing], the
 // decoder's error, the ensemble's refusal, [coord.ErrClosed] or, when ctx ends
 // first, its cause. The Update then has the same Err.
-func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
+func (v *Value[T]) Read(ctx context.Context) (Update[T], error) { return v.read(ctx, "read") }
+
+func (v *Value[T]) read(ctx context.Context, op string) (Update[T], error) {
 	if err := v.check(true, false); err != nil {
-		return v.failed("read", err)
+		return v.failed(op, err)
 	}
 	var n coord.Node
 	err := repeat(ctx, v.c, func(s *coord.Session) (err error) {
@@ -105,11 +107,11 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 		err = ErrMissing
 	}
 	if err != nil {
-		return v.failed("read", err)
+		return v.failed(op, err)
 	}
 	now, err := v.codec.decode(n.Data)
 	if err != nil {
-		return v.failed("read", err)
+		return v.failed(op, err)
 	}
 	return updateOf(now, n.Stat), nil
 }
@@ -154,13 +156,17 @@ func (v *Value[T]) Read(ctx context.Context) (Update[T], error) {
 // A znode that is a container, as package lock makes them for directories, or
 // ephemeral, stays so, and its value is removed with it.
 func (v *Value[T]) Modify(ctx context.Context, change func(T) (T, error), when ...coord.Op) (Update[T], error) {
+	return v.modify(ctx, "modify", when, change)
+}
+
+func (v *Value[T]) modify(ctx context.Context, op string, when []coord.Op, change func(T) (T, error)) (Update[T], error) {
 	if err := cmp.Or(v.check(true, true), checkConditions(when)); err != nil {
-		return v.failed("modify", err)
+		return v.failed(op, err)
 	}
 	if change == nil {
-		return v.failed("modify", errors.New("config: the function to change the value is nil"))
+		return v.failed(op, errors.New("config: the function to change the value is nil"))
 	}
-	return v.write(ctx, "modify", when, (*coord.Session).Get, func(n coord.Node) (next T, data []byte, err error) {
+	return v.write(ctx, op, when, (*coord.Session).Get, func(n coord.Node) (next T, data []byte, err error) {
 		var old T
 		if n.Data == nil {
 			old = v.fallback()

@@ -69,7 +69,7 @@ type Error struct {
 	//   - of the locks: acquire, acquireall, tryacquire, acquireread, tryacquireread, acquirewrite,
 	//     tryacquirewrite, downgrade, contenders, holder, watch;
 	//   - of members: join, keep, setdata, leave, members, find, follow, await, awaitn, watch;
-	//   - of config: read, watch, modify, store, delete, publish.
+	//   - of config: read, watch, modify, store, delete, publish, add, get.
 	//
 	// Of a [Hold] it is "release" if that was released, and "lost" if it was lost. Other
 	// recipes have verbs of their own.

@@ -23,8 +23,28 @@
 //   - Each contender watches one other znode, so a release wakes one writer, or the
 //     readers up to the next writer, and nobody else.
 //   - A writer can become a reader without letting another writer in between: see
-//     [RWMutex.Downgrade]. There is no upgrade: two readers that both tried would
-//     deadlock.
+//     [RWMutex.Downgrade].
+//   - Nothing more is held than was asked for. A Hold has one znode in the
+//     queue, before a downgrade and after it. A try that failed and a request that was
+//     refused leave none.
+//
+// # Who holds, and who waits
+//
+// [RWMutex.Contenders] and [RWMutex.Watch] have everybody in the order of the queue. The
+// fields Reads and Holds of a [coord.Contender] tell which side it is on and whether it is
+// in: both are set of those that hold for reading, and neither of a writer that waits.
+//
+// # There is no upgrade
+//
+// A reader cannot become a writer. It would have to wait for the other readers; and if one of
+// them wanted the same, each would wait for the other forever. So a request to write with the
+// context of a Hold for reading ends with [ErrUpgrade]. Without that context it waits for its
+// own caller.
+//
+// A program that will probably write acquires the lock for writing, and downgrades when
+// there is nothing to write any more. One that seldom writes reads first, releases that,
+// acquires the lock for writing, and looks again at what it has read: others may have written
+// in between. The example of [RWMutex.AcquireWrite] does that.
 //
 // # How it fails
 //

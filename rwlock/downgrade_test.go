@@ -11,6 +11,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/internal/queue"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
@@ -71,6 +72,40 @@ var downgradings = []scenario{
 		w.release(beside)
 		w.release(h)
 		w.Wants(h.Err(), coord.ErrReleased)
+	}},
+	{"nothing more is held than was asked for: after a downgrade one znode, after a try that failed or a refused upgrade none", func(w world) {
+		a, b := w.member(), w.member()
+		for _, crowded := range []bool{false, true} {
+			if crowded {
+				queue.ExpectCrowd(a.Client.Client, w.Dir) // so that the writer has a baton
+			}
+			h := a.AcquireWrite(bg)
+			w.Grant(h)
+			batons := w.World.World.Children(w.Dir + "-batons")
+			if n := len(w.Children()); n != 1 || len(batons) > 0 != crowded {
+				w.Errorf("a writer has %d znodes and the batons %q", n, batons)
+			}
+			left := func(what string, refused *coord.Hold, why error) {
+				w.Helper()
+				w.Wants(w.Outcome(refused), why)
+				w.Wait("done", refused.Done())
+				if n := len(w.Children()); n != 1 {
+					w.Errorf("%d znodes after %s", n, what)
+				}
+			}
+			left("a try to read beside the writer", b.TryAcquireRead(bg), coord.ErrLocked)
+			left("a try to write beside the writer", b.TryAcquireWrite(bg), coord.ErrLocked)
+			w.Must(a.Downgrade(bg, h))
+			batons = w.World.World.Children(w.Dir + "-batons")
+			if names := w.Children(); len(names) != 1 || !strings.Contains(names[0], "-__READ__") || len(batons) > 0 {
+				w.Errorf("after a downgrade: %q, and the batons %q", names, batons)
+			}
+			left("a try to write beside a reader", b.TryAcquireWrite(bg), coord.ErrLocked)
+			left("an upgrade", a.AcquireWrite(h.Context(bg)), rwlock.ErrUpgrade)
+			left("a try to upgrade", a.TryAcquireWrite(h.Context(bg)), rwlock.ErrUpgrade)
+			w.Must(h.Err())
+			w.release(h)
+		}
 	}},
 	{"a downgrade lets in the readers right behind it, and keeps out a writer until it is released (R10)", func(w world) {
 		all := w.members(4)

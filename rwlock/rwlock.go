@@ -94,7 +94,8 @@ func (m *RWMutex) TryAcquireRead(ctx context.Context) *coord.Hold {
 //
 // That includes the caller: asking to write while holding m would wait for itself. If
 // ctx comes from the [coord.Hold.Context] of a hold of m, or from its Do or Run, the
-// Hold ends at once with [ErrUpgrade].
+// Hold ends at once with [ErrUpgrade]. The package comment says why there is no upgrade,
+// and what to do instead.
 func (m *RWMutex) AcquireWrite(ctx context.Context) *coord.Hold {
 	return m.write(ctx, "acquirewrite", false)
 }
@@ -189,8 +190,8 @@ func (m *RWMutex) RunWrite(ctx context.Context, f func(ctx context.Context, h *c
 	return queue.Run(ctx, m.AcquireWrite, f)
 }
 
-// Contenders returns the holders of m and those that wait for it, in order. Children
-// of the directory that are no contenders are left out. The answer comes from one
+// Contenders returns the holders of m and those that wait for it, in order. One that
+// holds for reading has Reads and Holds set, a writer that waits neither. Children of the directory that are no contenders are left out. The answer comes from one
 // server, which may be a little behind the others; it costs one request, and one for
 // each contender.
 //

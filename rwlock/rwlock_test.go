@@ -185,6 +185,22 @@ var sharings = []scenario{
 		next("ada writes", " reads in line")
 		w.Must(named.Downgrade(bg, h))
 		next("ada reads", " reads")
+		writer, third := w.member(), w.member()
+		waits := writer.AcquireWrite(bg)
+		next("ada reads", " reads", " writes in line")
+		last := third.AcquireRead(bg)
+		next("ada reads", " reads", " writes in line", " reads in line")
+		listed, err := third.Contenders(bg)
+		w.Must(err)
+		for i, want := range []struct{ reads, holds bool }{{true, true}, {true, true}, {false, false}, {true, false}} {
+			if i >= len(listed) || listed[i].Reads != want.reads || listed[i].Holds != want.holds {
+				w.Fatalf("contender %d of %+v, want %+v", i, listed, want)
+			}
+		}
+		w.release(waits)
+		next("ada reads", " reads", " reads")
+		w.release(last)
+		next("ada reads", " reads")
 		for _, node := range w.Children() { // of several that hold together, each can be revoked
 			_, err := w.Op().Set(w.Dir+"/"+node, []byte("__REVOKE__"), -1)
 			w.Must(err)
@@ -195,7 +211,7 @@ var sharings = []scenario{
 		w.release(h)
 		next(" reads, revoked")
 		w.release(behind)
-		_, err := rwlock.New(a.Client.Client, "nowhere").Contenders(bg)
+		_, err = rwlock.New(a.Client.Client, "nowhere").Contenders(bg)
 		w.Wants(err, coord.ErrInvalidPath)
 	}},
 }

@@ -40,6 +40,7 @@ func TestCurator(t *testing.T) {
 		c := x.client()
 		x.revoked(c, rwlock.New(c, x.dir).AcquireWrite(x.ctx), p, "reader", "writeRevoker")
 	})
+	p.run(t, "counters", func(x *contest) { x.refusesCounts(p.peers[0]) })
 	p.run(t, "GroupMember", func(x *contest) { x.together(p.peers[0]) })
 }
 

@@ -36,6 +36,9 @@ type Subject struct {
 	Contend func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
 	// Verb is in the errors of Acquire; "acquire" if empty.
 	Verb string
+	// Share, if not zero, has one fault in so many tried with each frame: see
+	// [harness.Workload].
+	Share int
 	// Follows is how many watches a holder has besides that on its znode.
 	Follows int
 	// Left, if not nil, reports whether anything is left besides znodes in the directory

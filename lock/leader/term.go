@@ -184,7 +184,8 @@ func (w *writer) sight(exists bool, data []byte, stat coord.Stat) sight {
 	if !exists {
 		return sight{}
 	}
-	if a, ok := decode(data); ok && a.node == w.node && coord.SessionID(stat.EphemeralOwner) == w.s.ID() {
+	// What somebody has written over belongs to whom it belonged to.
+	if a, ok := decode(data); (!ok || a.node == w.node) && coord.SessionID(stat.EphemeralOwner) == w.s.ID() {
 		return sight{ours, stat.Version, data}
 	}
 	return sight{owner: another, version: stat.Version}

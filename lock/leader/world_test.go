@@ -29,6 +29,7 @@ var campaigner = locktest.Subject{
 	},
 	Try:     try,
 	Verb:    "campaign",
+	Share:   4, // what is the queue's part is tried with every fault for the Mutex
 	Follows: 1, // its announcement
 	Left:    func(w *locktest.World) bool { return w.Exists(w.Dir + "-leader") },
 }
@@ -119,4 +120,15 @@ func (w place) nothingLeft() {
 	w.Helper()
 	w.Eventually("directory empty", func() bool { return len(w.Children(w.Dir)) == 0 })
 	w.Eventually("no announcement", func() bool { return !w.Exists(w.Dir + "-leader") })
+}
+
+// first returns the name of the first candidate.
+func (w place) first() string {
+	w.Helper()
+	all, err := leader.New(w.Operator().Client, w.Dir).Candidates(bg)
+	w.Must(err)
+	if len(all) == 0 {
+		w.Fatal("no candidate")
+	}
+	return all[0].Node
 }

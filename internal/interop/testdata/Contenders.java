@@ -5,11 +5,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.framework.recipes.nodes.GroupMember;
+import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.retry.RetryNTimes;
+import org.apache.curator.retry.RetryOneTime;
 
 /**
  * Contenders of Curator, each with a session of its own.
@@ -58,6 +61,7 @@ public final class Contenders {
                 case "mutexRevoker" -> revoke(mutex);
                 case "writeRevoker" -> revoke(both.writeLock());
                 case "member" -> member(directory);
+                case "counts" -> count(directory);
                 default -> throw new IllegalArgumentException(job);
             }
         }
@@ -106,6 +110,15 @@ public final class Contenders {
             }
             again();
         }
+    }
+
+    // Leaves a counter of each kind.
+    private void count(String directory) throws Exception {
+        try (SharedCount count = new SharedCount(client, directory + "/shared", 0)) {
+            count.start();
+            count.setCount(7);
+        }
+        new DistributedAtomicLong(client, directory + "/atomic", new RetryOneTime(1)).add(7L);
     }
 
     public static void main(String[] args) throws Exception {
