@@ -7,6 +7,7 @@ import java.util.concurrent.CountDownLatch;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
+import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
@@ -67,6 +68,7 @@ public final class Contenders {
                 case "selector" -> select(directory);
                 case "latch" -> latch(directory);
                 case "member" -> member(directory);
+                case "barrier" -> barrier(directory, Integer.parseInt(words[2]));
                 case "counts" -> count(directory);
                 default -> throw new IllegalArgumentException(job);
             }
@@ -159,6 +161,16 @@ public final class Contenders {
             count.setCount(7);
         }
         new DistributedAtomicLong(client, directory + "/atomic", new RetryOneTime(1)).add(7L);
+    }
+
+    // Enters, tells when n are in, and leaves when told to.
+    private void barrier(String directory, int n) throws Exception {
+        DistributedDoubleBarrier barrier = new DistributedDoubleBarrier(client, directory, n);
+        barrier.enter();
+        say("enter");
+        again();
+        barrier.leave();
+        say("leave");
     }
 
     public static void main(String[] args) throws Exception {
