@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/lock/leader"
 )
 
 // play is the story, chapter by chapter.
@@ -162,6 +163,41 @@ func (s *script) play(ctx context.Context) error {
 			await(ada, writing, "ada's turn")
 			adas.end(errors.New("work done"))
 			await(ada, releases, "ada to have written")
+		},
+	}, {
+		"12. ada and ben campaign for the lead of a service. fay, who looks for it, is\n" +
+			"   told where it is. She watches the leader, and not the candidates.",
+		func() {
+			service := leader.New(s.site.client, s.site.chroot+service)
+			s.cue(ctx, func(ctx context.Context) { s.fay.find(ctx, service) })
+			resign := s.cue(ctx, ada.campaign)
+			await(ada, leads, "ada to lead")
+			s.story.await(ctx, s.fay.name, finds, "fay to find ada")
+			end := s.cue(ctx, ben.campaign)
+			await(ben, asks, "ben to be a candidate")
+			resign(errors.New("on leave"))
+			await(ben, leads, "ben to lead")
+			s.story.await(ctx, s.fay.name, finds, "fay to find ben")
+			end(errors.New("work done"))
+			await(ben, resigns, "ben to resign")
+		},
+	}, {
+		"13. A semaphore of two permits, and three who ask.",
+		func() {
+			adas = s.begin(ctx, ada, ada.slot)
+			await(ada, permitted, "ada to have a permit")
+			bens = s.begin(ctx, ben, ben.slot)
+			await(ben, permitted, "ben to have a permit")
+			dans = s.begin(ctx, dan, dan.slot)
+			await(dan, asks, "dan to ask")
+			s.pass(ctx, blip) // for the reader
+			adas.end(errors.New("work done"))
+			await(ada, releases, "ada to give her permit back")
+			await(dan, permitted, "dan to have it")
+			bens.end(errors.New("work done"))
+			await(ben, releases, "ben to give his permit back")
+			dans.end(errors.New("work done"))
+			await(dan, releases, "dan to give his permit back")
 		},
 	}}
 	for _, c := range chapters {

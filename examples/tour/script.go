@@ -52,9 +52,7 @@ func (t *tour) run(ctx context.Context) (err error) {
 	}
 	s.story.start = time.Now() // connecting is no part of it
 	s.fay = &onlooker{name: "fay", story: s.story, change: make(chan struct{})}
-	watching, stop := context.WithCancelCause(ctx)
-	s.ends = append(s.ends, func() { stop(errors.New("the tour is over")) })
-	s.turns.Go(func() { s.fay.watch(watching, members.New(site.client, site.chroot+workers)) })
+	s.cue(ctx, func(ctx context.Context) { s.fay.watch(ctx, members.New(site.client, site.chroot+workers)) })
 	if err := s.play(ctx); err != nil {
 		return err
 	}
@@ -105,11 +103,17 @@ func (s *script) share(ctx context.Context, c *contender, a access) turn {
 	return s.begin(ctx, c, func(ctx context.Context) *coord.Hold { return c.share(ctx, a) })
 }
 
-func (s *script) begin(ctx context.Context, c *contender, run func(context.Context) *coord.Hold) turn {
-	ctx, end := context.WithCancelCause(ctx)
-	t := turn{end, make(chan *coord.Hold, 1)}
+// cue has act go on beside the others, until the context that it is given ends.
+func (s *script) cue(ctx context.Context, act func(context.Context)) (end context.CancelCauseFunc) {
+	ctx, end = context.WithCancelCause(ctx)
 	s.ends = append(s.ends, func() { end(errors.New("the tour is over")) })
-	s.turns.Go(func() {
+	s.turns.Go(func() { act(ctx) })
+	return end
+}
+
+func (s *script) begin(ctx context.Context, c *contender, run func(context.Context) *coord.Hold) turn {
+	t := turn{hold: make(chan *coord.Hold, 1)}
+	t.end = s.cue(ctx, func(ctx context.Context) {
 		hold := run(ctx)
 		select {
 		case <-hold.Lost():

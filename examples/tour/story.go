@@ -34,6 +34,11 @@ const (
 	sees    moment = "sees"
 	sets    moment = "sets"
 	adjusts moment = "adjusts"
+
+	leads     moment = "LEADS"
+	resigns   moment = "resigns"
+	finds     moment = "finds"
+	permitted moment = "PERMITTED"
 )
 
 // A note is one line of the story.
@@ -60,6 +65,7 @@ type story struct {
 
 	inside   []guest     // those that have the shared lock
 	greatest coord.Token // of those who have had it
+	admitted int         // how many have a permit
 }
 
 func newStory(out io.Writer, colors bool) *story {
@@ -195,7 +201,7 @@ func (s *story) print(at time.Duration, who string, what moment, text string) {
 	} else {
 		word := fmt.Sprintf("%-11s", what)
 		switch what {
-		case acquired, reading, writing:
+		case acquired, reading, writing, leads, permitted:
 			word = s.paint("32", word)
 		case lost, refused:
 			word = s.paint("31", word)

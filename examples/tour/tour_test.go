@@ -46,10 +46,22 @@ var plot = []string{
 	"dan releases",
 	"ada WRITING",
 	"ada releases",
+	"ada LEADS",
+	"fay finds",
+	"ada resigns",
+	"ben LEADS",
+	"fay finds",
+	"ben resigns",
+	"ada PERMITTED",
+	"ben PERMITTED",
+	"ada releases",
+	"dan PERMITTED",
+	"ben releases",
+	"dan releases",
 }
 
 var (
-	told = regexp.MustCompile(`(?m)^ *\d+  (\w+) +(ACQUIRED|leaves|releases|connected|LOST|refused|READING|WRITING|downgrades) `)
+	told = regexp.MustCompile(`(?m)^ *\d+  (\w+) +(ACQUIRED|leaves|releases|connected|LOST|refused|READING|WRITING|downgrades|LEADS|resigns|finds|PERMITTED) `)
 	text = regexp.MustCompile(`\A[\n -~]*\z`)
 )
 
@@ -82,6 +94,9 @@ func check(t *testing.T, out string) {
 		`fay   sees .*and no longer .*eve\n`,
 		`fay   sees +ada ben dan\n`,
 		`fay   sees +ada ben cleo dan\n`,
+		`fay   finds +the service at ada:8080, token \d+\n`,
+		`fay   finds +the service at ben:8080, token \d+\n`,
+		`dan   PERMITTED +token \d+, 2 of 2 in use\n`,
 		`All as promised, in [\d.]+ s\. LOST came [\d.]+ ms before the next ACQUIRED\.\n\z`,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
@@ -186,6 +201,16 @@ func TestStoryNotices(t *testing.T) {
 	shared.enter("cleo", true, 3)
 	if err := shared.failure(); err == nil || !strings.Contains(err.Error(), "at the same time") {
 		t.Errorf("a writer beside readers: %v", err)
+	}
+	many := newStory(&out, false)
+	for _, who := range []string{"ada", "ben", "cleo"} {
+		if err := many.failure(); err != nil {
+			t.Errorf("two permits: %v", err)
+		}
+		many.admit(who, 1)
+	}
+	if err := many.failure(); err == nil || !strings.Contains(err.Error(), "there are 3") {
+		t.Errorf("three permits of two: %v", err)
 	}
 	order := newStory(&out, false)
 	order.acquired("ada", 2)

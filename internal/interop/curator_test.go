@@ -42,6 +42,7 @@ func TestCurator(t *testing.T) {
 	})
 	p.run(t, "counters", func(x *contest) { x.refusesCounts(p.peers[0]) })
 	p.run(t, "GroupMember", func(x *contest) { x.together(p.peers[0]) })
+	p.run(t, "DistributedDoubleBarrier", func(x *contest) { x.doubleBarrier(p) })
 }
 
 // theirDowngrade: a writer of Curator that goes on as a reader keeps a writer of ours

@@ -126,7 +126,7 @@ var reasons = []error{
 func Faults(t *testing.T, s Subject, more ...Plot) {
 	var all []harness.Workload
 	for _, p := range slices.Concat(plots, more) {
-		all = append(all, harness.Workload{Name: p.Name, Run: func(w *harness.World, connect func() *Client) {
+		all = append(all, harness.Workload{Name: p.Name, Share: s.Share, Run: func(w *harness.World, connect func() *Client) {
 			In(w, s).play(connect, p)
 		}})
 	}

@@ -97,7 +97,7 @@ func prefix(id string, m Mode) string { return id + infixes[m].text }
 // another client.
 func IsOurs(name string) bool {
 	before, infix, _, ok := split(name)
-	return ok && infix <= int(Read) && len(strings.TrimSuffix(before, batonMark)) == idLength && !strings.Contains(before, "_")
+	return ok && infix <= int(Read) && len(strings.TrimRight(before, batonMark+lateMark)) == idLength && !strings.Contains(before, "_")
 }
 
 // asRead returns the name of the read that takes the place of the write named.

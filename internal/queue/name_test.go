@@ -67,6 +67,23 @@ func TestLine(t *testing.T) {
 	}
 }
 
+// A contender of this module, with or without a baton, is told from those of others.
+func TestIsOurs(t *testing.T) {
+	for id, want := range map[string]bool{
+		newID(): true, newID() + batonMark: true, newID() + lateMark: true,
+		"_c_" + someUUID: false, "_c_" + someHex: false, "": false, "_c_456789abcd": false,
+	} {
+		for _, m := range []Mode{Lock, Write, Read} {
+			if got := IsOurs(prefix(id, m) + "0000000003"); got != want {
+				t.Errorf("%q, %d: %t", id, m, got)
+			}
+		}
+	}
+	if IsOurs(someID+"__lock__0000000003") || IsOurs(someID) {
+		t.Error("a znode of kazoo's, or none, is taken for ours")
+	}
+}
+
 // What LeaderLatch and InterProcessSemaphoreV2 leave in a directory is told from
 // contenders and from everything else, with a look at many children and at a few.
 func TestForeign(t *testing.T) {

@@ -233,8 +233,7 @@ var elections = []scenario{
 		a, o := w.Client(T), w.Client(T)
 		view := w.watch(o)
 		w.Must(w.leads(a, "ours").Release(bg)) // so that the directory is there
-		node, err := w.Op().Create(w.Dir+"/_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-lock-", []byte("their id"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
-		w.Must(err)
+		node := w.foreign("their id")
 		_, stat, err := w.Op().Exists(node)
 		w.Must(err)
 		theirs := fmt.Sprintf("their id by %#x", stat.Czxid)

@@ -49,8 +49,8 @@ func New(c *coord.Client, dir string, n int) *Barrier { return &Barrier{c, dir, 
 // [coord.Hold.Release] leaves, and waits until all of the round have left.
 //
 // The id is that of a member, as in package members, but not "ready". If another is in
-// with it, the Hold ends with [members.ErrTaken]. If that is an earlier session of this
-// client, Enter waits until the servers have ended it.
+// with it, the Hold ends with [members.ErrTaken]. What an earlier session of this client
+// has left behind is replaced.
 //
 // While a round is open, Enter waits for its end, and enters then.
 //

@@ -35,7 +35,6 @@ const (
 	created             // create, check: our znodes are there
 	changed             // create, open, clear: done, or the directory is not as it was listed; check: our znodes are not there
 	taken               // create: another has the ID, because of err
-	former              // create: an earlier session of the client has the ID
 	unknown             // create: the connection broke, it may have been done or not
 	removed             // remove: our znodes are gone
 	closed              // remove: and so is ready; all have left
@@ -134,11 +133,6 @@ func (m *machine) step(in input) op {
 		return m.proceed(op{action: list})
 	case taken:
 		return m.finish(in.err)
-	case former:
-		if m.cause != nil {
-			return m.finish(nil)
-		}
-		return m.leaveTo(m.id)
 	case unknown:
 		m.state = checking
 		return op{action: check}
@@ -218,7 +212,11 @@ func (m *machine) decide(b barrier) op {
 	case m.cause != nil && !m.patient:
 		return m.finish(nil)
 	}
-	return m.leaveTo(b.members[0])
+	m.state = outside
+	if lowest := b.members[0]; !m.known || m.ahead != lowest {
+		return m.follow(lowest)
+	}
+	return op{}
 }
 
 // arrive goes on when we are in, and want to be.
@@ -250,15 +248,6 @@ func (m *machine) depart(b barrier) op {
 	}
 	m.state = going
 	return m.follow(lowest)
-}
-
-// leaveTo waits until the member id has left, and then lists again. We are not in.
-func (m *machine) leaveTo(id string) op {
-	m.state = outside
-	if m.known && m.ahead == id {
-		return op{}
-	}
-	return m.follow(id)
 }
 
 func (m *machine) follow(id string) op {

@@ -45,38 +45,57 @@ func (d *driver) list(o op) input {
 	return input{kind: listed, barrier: b}
 }
 
+// creation is how many ops it takes to make our znodes, where no earlier session of the
+// client has left one behind.
+const creation = 4
+
 // create makes our znodes, unless a round was opened or has ended since the directory had
 // the version.
 func (d *driver) create(o op, guard string) input {
 	member := d.path(d.m.id)
 	ops := []coord.Op{
+		coord.OpCreate(guard, nil, coord.Ephemeral),
 		coord.OpCheck(d.dir, o.version),
 		coord.OpCreate(member, nil, coord.Ephemeral),
 		coord.OpSet(member, nil, 0), // makes the answer tell which transaction it is
-		coord.OpCreate(guard, nil, coord.Ephemeral),
 	}
 	for {
 		results, blame, err := d.transact(ops)
 		switch {
 		case err == nil:
-			return input{kind: created, token: results[2].Stat.Czxid}
+			return input{kind: created, token: results[len(ops)-1].Stat.Czxid}
 		case !d.s.Refused(err):
 			return input{kind: unknown}
-		case blame == 0 && errors.Is(err, coord.ErrBadVersion):
+		case errors.Is(err, coord.ErrBadVersion):
 			return input{kind: changed}
-		case blame == 0 && errors.Is(err, coord.ErrNoNode):
+		case blame == 1 && errors.Is(err, coord.ErrNoNode):
 			if err := d.makeDir(d.dir, err); err != nil {
 				return input{kind: refused, err: err}
 			}
 			if o.version != 0 {
 				return input{kind: changed}
 			}
-		case blame == 1 && errors.Is(err, coord.ErrNodeExists):
-			return d.owner(member)
-		case blame == 3 && errors.Is(err, coord.ErrNoNode):
+		case blame == 0 && errors.Is(err, coord.ErrNoNode):
 			if err := d.makeDir(d.guards(), err); err != nil {
 				return input{kind: refused, err: err}
 			}
+		case blame == 2 && errors.Is(err, coord.ErrNodeExists) && len(ops) == creation:
+			n, err := d.s.Exists(background, member)
+			owner := coord.SessionID(n.EphemeralOwner)
+			switch {
+			case err != nil:
+				return input{kind: refused, err: err}
+			case !n.Exists:
+				return input{kind: changed}
+			case !d.c.Kit().IsPastSession(owner):
+				return input{kind: taken, err: d.taken(owner)}
+			}
+			// A removal can be bound to a version and not to an owner. So it may hit what
+			// another has put there since we looked, if that has the same version. Its
+			// owner would be told that it was deleted.
+			ops = slices.Insert(ops, 2, coord.OpDelete(member, n.Version))
+		case len(ops) > creation && (errors.Is(err, coord.ErrNoNode) || errors.Is(err, coord.ErrNodeExists)):
+			return input{kind: changed}
 		default:
 			return input{kind: refused, err: err}
 		}
@@ -92,23 +111,15 @@ func (d *driver) makeDir(dir string, missing error) error {
 	})
 }
 
-// owner says who has the ID.
-func (d *driver) owner(member string) input {
-	n, err := d.s.Exists(background, member)
-	session := coord.SessionID(n.EphemeralOwner)
-	switch {
-	case err != nil:
-		return input{kind: refused, err: err}
-	case !n.Exists:
-		return input{kind: changed}
-	case d.c.Kit().IsPastSession(session):
-		return input{kind: former}
-	case session == 0:
-		return input{kind: taken, err: fmt.Errorf("%w by a znode of no session", members.ErrTaken)}
-	case session == d.s.ID():
-		return input{kind: taken, err: fmt.Errorf("%w by this client itself", members.ErrTaken)}
+// taken returns why the ID cannot be had while its znode belongs to a session.
+func (d *driver) taken(owner coord.SessionID) error {
+	switch owner {
+	case 0:
+		return fmt.Errorf("%w by a znode of no session", members.ErrTaken)
+	case d.s.ID():
+		return fmt.Errorf("%w by this client itself", members.ErrTaken)
 	}
-	return input{kind: taken, err: fmt.Errorf("%w by session %v; if that is of an earlier run of this program, until it expires", members.ErrTaken, session)}
+	return fmt.Errorf("%w by session %v; if that is of an earlier run of this program, until it expires", members.ErrTaken, owner)
 }
 
 // check finds out whether our znodes are there, after the answer to their create was lost.

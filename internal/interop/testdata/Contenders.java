@@ -6,6 +6,7 @@ import java.util.Map;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
+import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.Revoker;
@@ -61,6 +62,7 @@ public final class Contenders {
                 case "mutexRevoker" -> revoke(mutex);
                 case "writeRevoker" -> revoke(both.writeLock());
                 case "member" -> member(directory);
+                case "barrier" -> barrier(directory, Integer.parseInt(words[2]));
                 case "counts" -> count(directory);
                 default -> throw new IllegalArgumentException(job);
             }
@@ -119,6 +121,16 @@ public final class Contenders {
             count.setCount(7);
         }
         new DistributedAtomicLong(client, directory + "/atomic", new RetryOneTime(1)).add(7L);
+    }
+
+    // Enters, tells when n are in, and leaves when told to.
+    private void barrier(String directory, int n) throws Exception {
+        DistributedDoubleBarrier barrier = new DistributedDoubleBarrier(client, directory, n);
+        barrier.enter();
+        say("enter");
+        again();
+        barrier.leave();
+        say("leave");
     }
 
     public static void main(String[] args) throws Exception {

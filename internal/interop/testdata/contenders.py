@@ -17,6 +17,7 @@ import traceback
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.recipe import lock as recipe
+from kazoo.recipe.barrier import DoubleBarrier
 
 
 def contend(server, referee):
@@ -31,7 +32,16 @@ def contend(server, referee):
         conn.sendall((words + "\n").encode())
 
     for job in lines:
-        what, directory = job.split()
+        what, directory, *rest = job.split()
+        if what == "barrier":
+            barrier = DoubleBarrier(zk, directory, int(rest[0]))
+            barrier.enter()
+            say("enter")
+            lines.readline()
+            barrier.leave()
+            say("leave")
+            say("done")
+            continue
         name, _, patterns = what.partition(":")
         again = True
         while again:
