@@ -175,39 +175,40 @@ func (x *play) run(then func(ctx context.Context, c *coord.Client) error) error 
 	for _, name := range []string{"ada", "ben"} {
 		x.keep(ctx, name, "-name", name, "-journal", x.journal(name), "-balance", "100", "participate")
 	}
-	return then(ctx, c)
-}
-
-// dies lets the victim die during three transactions, and awaits one more.
-func (x *play) dies(_ context.Context, c *coord.Client) error {
-	// One that is good, one that ada has to refuse, and one the other way round.
-	for _, amounts := range []transfer{{"ada": -10, "ben": 10}, {"ada": -1000, "ben": 1000}, {"ada": 5, "ben": -5}} {
-		if err := propose(x.ctx, c, newID(), amounts); err != nil {
-			return err
-		}
-	}
-	over := func() (bool, error) { return x.decided(c) }
-	if err := x.eventually("all is decided", over); err != nil {
-		return err
-	}
-	err := x.eventually("the victim has died", func() (bool, error) {
-		how, died := x.died.Load(x.victim)
-		if died && !strings.Contains(fmt.Sprint(how), "killed") {
-			return false, fmt.Errorf("the victim ends with %v", how)
-		}
-		return died || x.victim == "", nil
+	err = x.eventually("the participants have begun", func() (bool, error) {
+		return x.account("ada").token > 0 && x.account("ben").token > 0, nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := x.eventually("all is decided when it is back", over); err != nil {
-		return err
+	return then(ctx, c)
+}
+
+// dies makes transactions until the victim has died, and is back.
+func (x *play) dies(_ context.Context, c *coord.Client) error {
+	over := func() (bool, error) { return x.decided(c) }
+	for died := false; !died; {
+		// One that is good, one that ada has to refuse, and one the other way round. On a
+		// busy machine all may be aborted, because the votes come late.
+		for _, amounts := range []transfer{{"ada": -10, "ben": 10}, {"ada": -1000, "ben": 1000}, {"ada": 5, "ben": -5}} {
+			if err := propose(x.ctx, c, newID(), amounts); err != nil {
+				return err
+			}
+		}
+		if err := x.eventually("all is decided", over); err != nil {
+			return err
+		}
+		var how any
+		if how, died = x.died.Load(x.victim); died && !strings.Contains(fmt.Sprint(how), "killed") {
+			return fmt.Errorf("the victim ends with %v", how)
+		}
+		died = died || x.victim == ""
 	}
 	if err := x.agree(); err != nil {
 		return err
 	}
 	// Those that have come back are of use, though it may take them a while.
-	err = x.eventually("the next one is committed", func() (bool, error) {
+	err := x.eventually("the next one is committed", func() (bool, error) {
 		last := newID()
 		if err := propose(x.ctx, c, last, transfer{"ada": -1, "ben": 1}); err != nil {
 			return false, err
