@@ -10,6 +10,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
+	"github.com/zkcoord/zkcoord/lock/leader"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -65,6 +66,7 @@ var recipes = []recipe{
 			return hold{rwlock.New(c, path).TryAcquireWrite(ctx)}
 		}},
 	{name: "RWMutex.AcquireWrite and Downgrade", seek: downgrade, queued: true, create: "multi", blocker: write},
+	{name: "Election.Campaign", seek: campaign, queued: true, create: "multi", blocker: campaign},
 	{name: "Unqueued.Acquire", seek: unqueued, create: "multi", blocker: unqueued},
 	{name: "Unqueued.TryAcquire", create: "multi",
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
@@ -87,6 +89,10 @@ func read(ctx context.Context, c *coord.Client, path string) held {
 
 func write(ctx context.Context, c *coord.Client, path string) held {
 	return hold{rwlock.New(c, path).AcquireWrite(ctx)}
+}
+
+func campaign(ctx context.Context, c *coord.Client, path string) held {
+	return hold{leader.New(c, path).Campaign(ctx, []byte("value"))}
 }
 
 func unqueued(ctx context.Context, c *coord.Client, path string) held {
