@@ -87,6 +87,18 @@ var directories = []scenario{
 		}
 		w.Must(w.held(c, 2).Release(bg))
 	}},
+	{"the directory of kazoo's semaphore is refused before it has any part of ours", func(w place) {
+		c := w.Client(T)
+		w.Must(w.held(w.Client(T), 2).Release(bg)) // makes what is above it
+		dir := w.Dir + "/kazoos"
+		lease := dir + "/0123456789abcdef0123456789abcdef"
+		w.Create(dir, "2")
+		w.Create(lease, "")
+		w.Wants(w.outcome(semaphore.New(c.Client, dir, 2).Acquire(bg)), coord.ErrForeign)
+		w.Delete(lease)
+		w.Must(w.grant(semaphore.New(c.Client, dir, 2).Acquire(bg)).Release(bg))
+		w.Eventually("its directory gone", func() bool { w.Sweep(dir); return !w.Exists(dir) })
+	}},
 	{"a child of the leases counts as one, whatever its name", func(w place) {
 		c := w.Client(T)
 		w.Must(w.held(c, 2).Release(bg))
