@@ -67,6 +67,8 @@ var directories = []scenario{
 		c := w.Client(T)
 		w.Must(w.held(c, 2).Release(bg))
 		for _, name := range []string{
+			"_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-latch-0000000007",  // of Curator's LeaderLatch
+			"abcdefghijklm-lease-0000000007",                            // of a semaphore: its directory of leases
 			"0123456789abcdef0123456789abcdef",                          // a lease of kazoo's semaphore
 			"0123456789abcdef0123456789abcdef__lock__0000000000",        // a contender for its lock
 			"_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-lock-0000000007",   // and for Curator's
