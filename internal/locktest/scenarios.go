@@ -176,7 +176,7 @@ var basic = []scenario{
 		c := w.Client(T)
 		w.Must(w.Held(c).Release(bg))
 		put := func(name string, flags int32) string {
-			path, err := w.Op().Create(w.Dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
+			path, err := w.Op().Create(w.queue()+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
 			w.Must(err)
 			return path
 		}
@@ -199,7 +199,7 @@ var basic = []scenario{
 			w.Must(h.Release(bg))
 		}
 		for name := range strings.SplitSeq(garbage, ",") {
-			w.Must(w.Op().Delete(w.Dir+"/"+name, -1))
+			w.Must(w.Op().Delete(w.queue()+"/"+name, -1))
 		}
 	}},
 }

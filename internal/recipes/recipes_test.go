@@ -10,6 +10,8 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
+	"github.com/zkcoord/zkcoord/lock/leader"
+	"github.com/zkcoord/zkcoord/lock/semaphore"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/members/barrier"
 	"github.com/zkcoord/zkcoord/rwlock"
@@ -66,6 +68,12 @@ var recipes = []recipe{
 			return hold{rwlock.New(c, path).TryAcquireWrite(ctx)}
 		}},
 	{name: "RWMutex.AcquireWrite and Downgrade", seek: downgrade, queued: true, create: "multi", blocker: write},
+	{name: "Semaphore.Acquire", seek: permit, create: "multi", blocker: permit},
+	{name: "Semaphore.TryAcquire", create: "multi",
+		seek: func(ctx context.Context, c *coord.Client, path string) held {
+			return hold{semaphore.New(c, path, 1).TryAcquire(ctx)}
+		}},
+	{name: "Election.Campaign", seek: campaign, queued: true, create: "multi", blocker: campaign},
 	{name: "Unqueued.Acquire", seek: unqueued, create: "multi", blocker: unqueued},
 	{name: "Unqueued.TryAcquire", create: "multi",
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
@@ -89,6 +97,14 @@ func read(ctx context.Context, c *coord.Client, path string) held {
 
 func write(ctx context.Context, c *coord.Client, path string) held {
 	return hold{rwlock.New(c, path).AcquireWrite(ctx)}
+}
+
+func campaign(ctx context.Context, c *coord.Client, path string) held {
+	return hold{leader.New(c, path).Campaign(ctx, []byte("value"))}
+}
+
+func permit(ctx context.Context, c *coord.Client, path string) held {
+	return hold{semaphore.New(c, path, 1).Acquire(ctx)}
 }
 
 func unqueued(ctx context.Context, c *coord.Client, path string) held {

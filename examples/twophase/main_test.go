@@ -1,0 +1,303 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/ensemble"
+	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/lock"
+)
+
+// dieAt tells the test program to be the example, and at which step to die, none if empty.
+const dieAt = "ZKCOORD_TEST_DIE_AT"
+
+func TestMain(m *testing.M) {
+	if step, ok := os.LookupEnv(dieAt); ok {
+		reached = func(now string) {
+			if now == step {
+				p, _ := os.FindProcess(os.Getpid())
+				_ = p.Kill()
+				select {}
+			}
+		}
+		main()
+		return
+	}
+	goleak.VerifyTestMain(ensemble.Main(m))
+}
+
+// steps are all at which a process can die, of the coordinator and of a participant.
+var steps = map[string]string{
+	"the coordinator is about to commit":     "coordinator",
+	"the coordinator has committed":          "coordinator",
+	"the coordinator is about to delete":     "coordinator",
+	"the coordinator has aborted":            "coordinator",
+	"the coordinator has forgotten":          "coordinator",
+	"a participant has seen the proposal":    "ben",
+	"a participant is prepared":              "ben",
+	"a participant has said vote":            "ben",
+	"a participant has seen the commit":      "ben",
+	"a participant has carried it out":       "ben",
+	"a participant has said done":            "ben",
+	"a participant presumes an abort":        "ben",
+	"a participant has aborted":              "ben",
+	"a participant that nobody kills at all": "",
+}
+
+// TestKilledAtEveryStep: whichever process is killed with kill -9, and at whichever step, all
+// participants decide the same, each transaction is carried out once or not at all, and when
+// the process has come back, the next one is committed.
+func TestKilledAtEveryStep(t *testing.T) {
+	t.Run("fake", func(t *testing.T) { killAll(t, coordtest.NewServer(t).Addr(), steps) })
+	t.Run("real", func(t *testing.T) {
+		server := ensemble.Shared(t).Node(0).Addr()
+		some := make(map[string]string)
+		for _, step := range []string{"the coordinator has committed", "a participant is prepared"} {
+			some[step] = steps[step]
+		}
+		killAll(t, server, some)
+	})
+}
+
+// TestKilledAtAnyMoment: processes are killed with kill -9 at any moment, one after the
+// other and several at once, while one transfer follows the other. In the end all have decided
+// the same.
+func TestKilledAtAnyMoment(t *testing.T) {
+	server := coordtest.NewServer(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	x := &play{ctx: ctx, zk: server.Addr() + "/any", dir: t.TempDir()}
+	err := x.run(func(ctx context.Context, c *coord.Client) error {
+		for range harness.Times(25, 1000) {
+			n := 1 + rand.Int64N(60)
+			if rand.IntN(2) == 0 {
+				n = -n
+			}
+			if err := propose(ctx, c, newID(), transfer{"ada": -n, "ben": n}); err != nil {
+				return err
+			}
+			if rand.IntN(4) == 0 {
+				victim := []string{"coordinator", "stand-by", "ada", "ben"}[rand.IntN(4)]
+				if cmd, ok := x.running.Load(victim); ok {
+					_ = cmd.(*exec.Cmd).Process.Kill() // it may have ended
+				}
+			}
+			select {
+			case <-time.After(rand.N(200 * time.Millisecond)):
+			case <-ctx.Done():
+			}
+		}
+		if err := x.eventually("all is decided", func() (bool, error) { return x.decided(c) }); err != nil {
+			return err
+		}
+		t.Logf("%d of them committed", len(x.account("ada").done))
+		return x.agree()
+	})
+	if err != nil {
+		t.Errorf("%v\n%s", err, x.journals())
+	}
+}
+
+// killAll has a process die at each step, with processes and a directory of their own for each,
+// all at the same time: they mostly wait for the ends of sessions.
+func killAll(t *testing.T, server string, steps map[string]string) {
+	var all sync.WaitGroup
+	n := 0
+	for step, who := range steps {
+		n++
+		chroot := fmt.Sprintf("/twophase-%d-%d", time.Now().UnixNano(), n)
+		dir := t.TempDir()
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			x := &play{ctx: ctx, zk: server + chroot, dir: dir, step: step, victim: who}
+			if err := x.run(x.dies); err != nil {
+				t.Errorf("%s: %v\n%s", step, err, x.journals())
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A play is a coordinator, another that stands by, and the participants ada and ben, of whom
+// one dies once.
+type play struct {
+	ctx    context.Context
+	zk     string // with a chroot of its own
+	dir    string // of the journals
+	step   string
+	victim string
+
+	processes sync.WaitGroup
+	running   sync.Map // the commands, by name
+	died      sync.Map // the errors of those that were to die, by name
+}
+
+func (x *play) run(then func(ctx context.Context, c *coord.Client) error) error {
+	servers, chroot, err := coord.ParseServers(x.zk)
+	if err != nil {
+		return err
+	}
+	c, err := coord.Dial(x.ctx, servers, &coord.Options{Chroot: chroot, SessionTimeout: 30 * time.Second})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := prepare(x.ctx, c); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(x.ctx)
+	defer x.processes.Wait()
+	defer stop()
+	x.keep(ctx, "coordinator", "coordinate")
+	err = x.eventually("the coordinator has its turn", func() (bool, error) {
+		who, err := lock.New(c, root+"/coordinator").Contenders(x.ctx)
+		return len(who) > 0, err
+	})
+	if err != nil {
+		return err
+	}
+	x.keep(ctx, "stand-by", "coordinate")
+	for _, name := range []string{"ada", "ben"} {
+		x.keep(ctx, name, "-name", name, "-journal", x.journal(name), "-balance", "100", "participate")
+	}
+	err = x.eventually("the participants have begun", func() (bool, error) {
+		return x.account("ada").token > 0 && x.account("ben").token > 0, nil
+	})
+	if err != nil {
+		return err
+	}
+	return then(ctx, c)
+}
+
+// dies makes transactions until the victim has died, and is back.
+func (x *play) dies(_ context.Context, c *coord.Client) error {
+	over := func() (bool, error) { return x.decided(c) }
+	for died := false; !died; {
+		// One that is good, one that ada has to refuse, and one the other way round. On a
+		// busy machine all may be aborted, because the votes come late.
+		for _, amounts := range []transfer{{"ada": -10, "ben": 10}, {"ada": -1000, "ben": 1000}, {"ada": 5, "ben": -5}} {
+			if err := propose(x.ctx, c, newID(), amounts); err != nil {
+				return err
+			}
+		}
+		if err := x.eventually("all is decided", over); err != nil {
+			return err
+		}
+		var how any
+		if how, died = x.died.Load(x.victim); died && !strings.Contains(fmt.Sprint(how), "killed") {
+			return fmt.Errorf("the victim ends with %v", how)
+		}
+		died = died || x.victim == ""
+	}
+	if err := x.agree(); err != nil {
+		return err
+	}
+	// Those that have come back are of use, though it may take them a while.
+	err := x.eventually("the next one is committed", func() (bool, error) {
+		last := newID()
+		if err := propose(x.ctx, c, last, transfer{"ada": -1, "ben": 1}); err != nil {
+			return false, err
+		}
+		err := x.eventually("it is decided", over)
+		return x.account("ada").done[last], err
+	})
+	if err != nil {
+		return err
+	}
+	return x.agree()
+}
+
+// decided reports whether no transaction is open, for the ensemble or a participant.
+func (x *play) decided(c *coord.Client) (bool, error) {
+	ids, _, err := c.Children(x.ctx, transactions)
+	return err == nil && len(ids)+len(x.account("ada").open)+len(x.account("ben").open) == 0, err
+}
+
+// agree checks that both have carried out the same, and what they have together.
+func (x *play) agree() error {
+	ada, ben := x.account("ada"), x.account("ben")
+	if !maps.Equal(ada.done, ben.done) || ada.balance+ben.balance != 200 || ada.balance < 0 || ben.balance < 0 {
+		return fmt.Errorf("ada has %d after %v, and ben %d after %v", ada.balance, ada.done, ben.balance, ben.done)
+	}
+	for _, journal := range []string{"ada", "ben"} {
+		lines, _ := os.ReadFile(x.journal(journal))
+		for id := range ada.done {
+			if n := strings.Count(string(lines), " committed "+id+" "); n != 1 {
+				return fmt.Errorf("%s has carried out %s %d times", journal, id, n)
+			}
+		}
+	}
+	return nil
+}
+
+func (x *play) journal(name string) string { return filepath.Join(x.dir, name+".log") }
+
+func (x *play) account(name string) account {
+	lines, _ := os.ReadFile(x.journal(name)) // none at first
+	return replay(lines, 100)
+}
+
+func (x *play) journals() string {
+	text := ""
+	for _, name := range []string{"ada", "ben"} {
+		lines, _ := os.ReadFile(x.journal(name))
+		text += name + ":" + string(lines)
+	}
+	return text
+}
+
+// keep runs a process until ctx ends, and starts it again when it has died. Only the first
+// one dies by itself.
+func (x *play) keep(ctx context.Context, name string, args ...string) {
+	step := ""
+	if name == x.victim {
+		step = x.step
+	}
+	x.processes.Go(func() {
+		for ctx.Err() == nil {
+			args := append([]string{"-zk", x.zk, "-timeout", "4s", "-patience", "1s"}, args...)
+			cmd := exec.CommandContext(ctx, os.Args[0], args...) // killed by ctx
+			cmd.Env = append(os.Environ(), dieAt+"="+step)
+			if err := cmd.Start(); err != nil {
+				return
+			}
+			x.running.Store(name, cmd)
+			if err := cmd.Wait(); step != "" && ctx.Err() == nil {
+				x.died.Store(name, err)
+			}
+			step = ""
+		}
+	})
+}
+
+// eventually waits until ok.
+func (x *play) eventually(what string, ok func() (bool, error)) error {
+	for {
+		switch good, err := ok(); {
+		case err != nil:
+			return fmt.Errorf("%s: %w", what, err)
+		case good:
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-x.ctx.Done():
+			return fmt.Errorf("not in time: %s", what)
+		}
+	}
+}
