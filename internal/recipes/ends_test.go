@@ -14,6 +14,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/lock/leader"
+	"github.com/zkcoord/zkcoord/lock/semaphore"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -41,6 +42,9 @@ var streams = map[string]func(ctx context.Context, c *coord.Client, path string)
 	"Mutex.Watch":    func(ctx context.Context, c *coord.Client, path string) stream { return lock.New(c, path).Watch(ctx) },
 	"RWMutex.Watch":  func(ctx context.Context, c *coord.Client, path string) stream { return rwlock.New(c, path).Watch(ctx) },
 	"Election.Watch": func(ctx context.Context, c *coord.Client, path string) stream { return leader.New(c, path).Watch(ctx) },
+	"Semaphore.Watch": func(ctx context.Context, c *coord.Client, path string) stream {
+		return semaphore.New(c, path, 1).Watch(ctx)
+	},
 	"Unqueued.Watch": func(ctx context.Context, c *coord.Client, path string) stream {
 		return lock.NewUnqueued(c, path).Watch(ctx)
 	},

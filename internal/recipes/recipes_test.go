@@ -11,6 +11,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/lock/leader"
+	"github.com/zkcoord/zkcoord/lock/semaphore"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -66,6 +67,11 @@ var recipes = []recipe{
 			return hold{rwlock.New(c, path).TryAcquireWrite(ctx)}
 		}},
 	{name: "RWMutex.AcquireWrite and Downgrade", seek: downgrade, queued: true, create: "multi", blocker: write},
+	{name: "Semaphore.Acquire", seek: permit, create: "multi", blocker: permit},
+	{name: "Semaphore.TryAcquire", create: "multi",
+		seek: func(ctx context.Context, c *coord.Client, path string) held {
+			return hold{semaphore.New(c, path, 1).TryAcquire(ctx)}
+		}},
 	{name: "Election.Campaign", seek: campaign, queued: true, create: "multi", blocker: campaign},
 	{name: "Unqueued.Acquire", seek: unqueued, create: "multi", blocker: unqueued},
 	{name: "Unqueued.TryAcquire", create: "multi",
@@ -93,6 +99,10 @@ func write(ctx context.Context, c *coord.Client, path string) held {
 
 func campaign(ctx context.Context, c *coord.Client, path string) held {
 	return hold{leader.New(c, path).Campaign(ctx, []byte("value"))}
+}
+
+func permit(ctx context.Context, c *coord.Client, path string) held {
+	return hold{semaphore.New(c, path, 1).Acquire(ctx)}
 }
 
 func unqueued(ctx context.Context, c *coord.Client, path string) held {

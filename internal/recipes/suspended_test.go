@@ -13,6 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
 	"github.com/zkcoord/zkcoord/lock/leader"
+	"github.com/zkcoord/zkcoord/lock/semaphore"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -55,6 +56,12 @@ var followers = []struct {
 	}},
 	{"Election.Watch where nobody leads", func(c *coord.Client, path string) look {
 		return at(leader.New(c, path+"/none").Watch(bg), func(v leader.View) bool { return v.Suspended })
+	}},
+	{"Semaphore.Watch", func(c *coord.Client, path string) look {
+		return at(semaphore.New(c, path+"-semaphore", 1).Watch(bg), func(v semaphore.View) bool { return v.Suspended })
+	}},
+	{"Semaphore.Watch of permits that nobody wants", func(c *coord.Client, path string) look {
+		return at(semaphore.New(c, path+"/none", 1).Watch(bg), func(v semaphore.View) bool { return v.Suspended })
 	}},
 	{"Unqueued.Watch", func(c *coord.Client, path string) look {
 		return at(lock.NewUnqueued(c, path+"-unqueued").Watch(bg), contentionSuspended)
@@ -114,6 +121,7 @@ func TestStreamsSaySuspendedInTime(t *testing.T) {
 					lock.New(other.Client, w.Dir).Acquire(bg),
 					lock.NewUnqueued(other.Client, w.Dir+"-unqueued").Acquire(bg),
 					leader.New(other.Client, w.Dir+"-election").Campaign(bg, nil),
+					semaphore.New(other.Client, w.Dir+"-semaphore", 1).Acquire(bg),
 					members.New(other.Client, w.Dir+"-group").Join(bg, members.Member{ID: "self"}),
 				} {
 					w.Must(h.Wait())

@@ -13,6 +13,8 @@ import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.framework.recipes.nodes.GroupMember;
 import org.apache.curator.framework.recipes.shared.SharedCount;
@@ -67,6 +69,7 @@ public final class Contenders {
                 case "writeRevoker" -> revoke(both.writeLock());
                 case "selector" -> select(directory);
                 case "latch" -> latch(directory);
+                case "permit" -> permits(new InterProcessSemaphoreV2(client, directory, 2));
                 case "member" -> member(directory);
                 case "barrier" -> barrier(directory, Integer.parseInt(words[2]));
                 case "counts" -> count(directory);
@@ -83,6 +86,17 @@ public final class Contenders {
             client.checkExists().forPath("/"); // work that takes a moment
             say("leave");
             again = again();
+        }
+    }
+
+    private void permits(InterProcessSemaphoreV2 semaphore) throws Exception {
+        for (boolean again = true; again; ) {
+            Lease lease = semaphore.acquire();
+            say("enter read");
+            client.checkExists().forPath("/"); // work that takes a moment
+            say("leave");
+            again = again();
+            semaphore.returnLease(lease);
         }
     }
 

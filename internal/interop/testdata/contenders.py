@@ -47,12 +47,15 @@ def contend(server, referee):
         while again:
             # A new object for each turn: one looks for its directory only once,
             # and the server removes it when nobody uses it.
-            lock = getattr(recipe, name)(zk, directory, extra_lock_patterns=patterns.split(","))
+            if name == "Semaphore":
+                lock = recipe.Semaphore(zk, directory, max_leases=2)
+            else:
+                lock = getattr(recipe, name)(zk, directory, extra_lock_patterns=patterns.split(","))
             try:
                 lock.acquire()
             except NoNodeError:
                 continue
-            say("enter read" if name == "ReadLock" else "enter write")
+            say("enter read" if name in ("ReadLock", "Semaphore") else "enter write")
             zk.exists("/")  # work that takes a moment
             say("leave")
             again = lines.readline() == "again\n"
