@@ -168,7 +168,7 @@ var endings = []scenario{
 		w.Eventually("only the directories", func() bool {
 			names := w.World.Children(w.Dir)
 			names = slices.DeleteFunc(names, func(name string) bool { return name == "deep" || slices.Contains(w.Parts, name) })
-			return len(names) == 0 && len(w.Children()) == 0
+			return len(names) == 0 && (w.Parts == nil || len(w.Children()) == 0)
 		})
 		w.Sweep(w.Dir + "/deep")
 	}},

@@ -73,8 +73,7 @@ func TestScale(t *testing.T) {
 		waiting, watching = 1000, 100
 	}
 	const homes = 4 // clients that the candidates share
-	hw := harness.On(t, ensemble.New(t, &ensemble.Options{JVM: []string{"-Dzookeeper.forceSync=no"}}))
-	w := place{hw}
+	w := place{harness.On(t, ensemble.Shared(t))}
 	packets := func() (n int) {
 		text, err := w.Real.Node(0).Command("mntr")
 		w.Must(err)
