@@ -78,7 +78,7 @@ func TestFaultsOfSeveralPermits(t *testing.T) {
 	reasons := []error{coord.ErrReleased, coord.ErrExpired, coord.ErrRevoked, semaphore.ErrPermits}
 	var all []harness.Workload
 	for _, p := range plots {
-		all = append(all, harness.Workload{Name: p.name, Share: 4, Run: func(hw *harness.World, connect func() *harness.Client) {
+		all = append(all, harness.Workload{Name: p.name, Share: 6, Run: func(hw *harness.World, connect func() *harness.Client) {
 			w := place{hw}
 			other := w.held(w.Operator(), 2)
 			c := connect()

@@ -9,7 +9,10 @@ import (
 )
 
 // Semaphores among znodes that are not open to everyone.
-func TestPermissions(t *testing.T) { inBoth(t, permissions) }
+func TestPermissions(t *testing.T) {
+	t.Parallel() // it mostly waits
+	inBoth(t, permissions)
+}
 
 // allow lets the world do only what perms say with the znode name below the semaphore's.
 func (w place) allow(name string, perms int32) {
