@@ -188,6 +188,7 @@ var elections = []scenario{
 		w.Eventually("in line", func() bool { return len(w.Children(w.Dir)) == 2 })
 		w.Expire(a)
 		w.Wait("loss", ha.Lost())
+		w.Wait("term", hb.Acquired())
 		view.sees(by("b", hb))
 		w.Must(hb.Release(bg))
 	}},
