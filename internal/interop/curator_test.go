@@ -46,7 +46,7 @@ func TestCurator(t *testing.T) {
 		x.candidates()
 		x.finish()
 	})
-	p.run(t, "LeaderSelector observed", func(x *contest) { x.observed(p.peers[0]) })
+	p.run(t, "LeaderSelector observed", func(x *contest) { x.observed(p.peers[0], "selector") })
 	p.run(t, "LeaderLatch", func(x *contest) { x.refused(p.peers[0]) })
 	p.run(t, "GroupMember", func(x *contest) { x.together(p.peers[0]) })
 	p.run(t, "DistributedDoubleBarrier", func(x *contest) { x.doubleBarrier(p) })

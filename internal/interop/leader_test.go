@@ -22,7 +22,7 @@ func (x *contest) candidates() {
 
 // observed: our observers are shown a leader that does not announce itself, with its id as
 // the value, and the next one, which is ours.
-func (x *contest) observed(p *peer) {
+func (x *contest) observed(p *peer, what string) {
 	c := x.client()
 	e := leader.New(c, x.dir)
 	views := e.Watch(x.ctx)
@@ -36,7 +36,7 @@ func (x *contest) observed(p *peer) {
 			x.Errorf("the leader is %+v, %v; want %s", v, err, value)
 		}
 	}
-	p.say("selector", x.dir)
+	p.say(what, x.dir)
 	x.hears(p, "enter write")
 	x.hears(p, "leave")
 	shows("their id") // as it leads until it is told what to do

@@ -60,7 +60,7 @@
 // # Other programs
 //
 // The LeaderSelector of Apache Curator can share the directory, because it is a mutex; so
-// can kazoo's Election, with a Lock that is given extra_lock_patterns=["-lock-"].
+// can kazoo's Election, if its lock is replaced by a Lock with extra_lock_patterns=["-lock-"].
 // Observers here show their leaders with the data of their znodes as the value: for
 // a LeaderSelector its id. Its own observers see our candidates, with their labels as ids.
 //

@@ -18,6 +18,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.recipe import lock as recipe
 from kazoo.recipe.barrier import DoubleBarrier
+from kazoo.recipe.election import Election
 
 
 def contend(server, referee):
@@ -43,6 +44,18 @@ def contend(server, referee):
             say("done")
             continue
         name, _, patterns = what.partition(":")
+        if name == "Election":
+            election = Election(zk, directory, "their id")
+            election.lock = recipe.Lock(zk, directory, "their id", extra_lock_patterns=patterns.split(","))
+
+            def lead():
+                say("enter write")
+                say("leave")
+                lines.readline()
+
+            election.run(lead)
+            say("done")
+            continue
         again = True
         while again:
             # A new object for each turn: one looks for its directory only once,
