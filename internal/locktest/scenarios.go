@@ -95,6 +95,7 @@ var basic = []scenario{
 		a, b := w.Client(T), w.Client(T)
 		h := w.Try(bg, a.Client, w.Dir)
 		w.Grant(h)
+		w.alone()
 		no := w.Try(bg, b.Client, w.Dir)
 		w.Wants(w.Outcome(no), coord.ErrLocked)
 		w.Wait("done", no.Done())

@@ -91,10 +91,16 @@ func (w *World) Held(c *Client) *coord.Hold {
 	w.Helper()
 	h := w.Acquire(bg, c.Client, w.Dir)
 	w.Grant(h)
+	w.alone()
+	return h
+}
+
+// alone waits until the holder, with whom nobody contends, has one znode.
+func (w *World) alone() {
+	w.Helper()
 	if w.Parts != nil {
 		w.Eventually("the holder has left the queue", func() bool { return len(w.World.Children(w.queue())) == 0 })
 	}
-	return h
 }
 
 // Grant waits until h is held.

@@ -14,7 +14,10 @@ import (
 
 // What a semaphore costs: how many requests, and how many events. The numbers are in the
 // package comment.
-func TestCost(t *testing.T) { inBoth(t, costs) }
+func TestCost(t *testing.T) {
+	t.Parallel() // it mostly waits
+	inBoth(t, costs)
+}
 
 var costs = []scenario{
 	{"a free permit costs three round trips and five requests, of which one is not waited for, and its release one", func(w place) {
@@ -76,11 +79,11 @@ var costs = []scenario{
 		a, b, c := w.Client(T), w.Client(T), w.Client(T)
 		h := w.held(a, 1)
 		first, second := w.waits(bg, b, 1, 1), w.waits(bg, c, 1, 2)
-		w.rest(T) // all is followed by now
+		w.rest(T / 2) // all is followed by now
 		nb, nc := w.Cost(b), w.Cost(c)
 		nb.Ops()
 		nc.Ops()
-		w.rest(2 * T)
+		w.rest(T)
 		nb.Is("waiting at the gate", 0)
 		nc.Is("waiting behind it", 0)
 		w.Must(h.Release(bg))

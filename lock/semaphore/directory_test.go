@@ -10,7 +10,10 @@ import (
 	"github.com/zkcoord/zkcoord/lock/semaphore"
 )
 
-func TestDirectory(t *testing.T) { inBoth(t, directories) }
+func TestDirectory(t *testing.T) {
+	t.Parallel() // it mostly waits
+	inBoth(t, directories)
+}
 
 // put makes a znode below the semaphore's directory, for somebody else.
 func (w place) put(name, data string, flags int32) string {

@@ -14,7 +14,7 @@ import (
 var mutex = locktest.Subject{
 	Name:  "semaphore",
 	Parts: []string{"leases", "locks"},
-	Share: 2,
+	Share: 4,
 	Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
 		return semaphore.New(c, dir, 1).Acquire(ctx)
 	},

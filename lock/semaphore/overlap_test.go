@@ -17,6 +17,9 @@ import (
 // never more than three. So it is whether the cut heals before the ensemble ends the sessions
 // or after.
 func TestNoOverlap(t *testing.T) {
+	if !harness.Stress {
+		t.Parallel() // it mostly waits
+	}
 	for _, late := range []bool{false, true} {
 		for _, cut := range []struct {
 			name string
@@ -32,7 +35,7 @@ func TestNoOverlap(t *testing.T) {
 			})
 			t.Run(name+", real", func(t *testing.T) {
 				if !harness.Stress {
-					t.Parallel() // it mostly waits
+					t.Parallel()
 					place{harness.On(t, ensemble.Shared(t))}.overlap(cut.make, late)
 					return
 				}
