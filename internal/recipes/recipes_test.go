@@ -13,6 +13,7 @@ import (
 	"github.com/zkcoord/zkcoord/lock/leader"
 	"github.com/zkcoord/zkcoord/lock/semaphore"
 	"github.com/zkcoord/zkcoord/members"
+	"github.com/zkcoord/zkcoord/members/barrier"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
@@ -78,6 +79,7 @@ var recipes = []recipe{
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
 			return hold{lock.NewUnqueued(c, path).TryAcquire(ctx)}
 		}},
+	{name: "Barrier.Enter", seek: enter("self"), create: "multi", blocker: enter("other")},
 	{name: "Group.Join", seek: join, create: "multi", member: true},
 	{name: "Group.Keep", create: "multi", member: true, blocker: join,
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
@@ -111,6 +113,13 @@ func unqueued(ctx context.Context, c *coord.Client, path string) held {
 
 func join(ctx context.Context, c *coord.Client, path string) held {
 	return hold{members.New(c, path).Join(ctx, members.Member{ID: "self"})}
+}
+
+// enter enters a barrier for one, as id.
+func enter(id string) seeker {
+	return func(ctx context.Context, c *coord.Client, path string) held {
+		return hold{barrier.New(c, path, 1).Enter(ctx, id)}
+	}
 }
 
 type hold struct{ *coord.Hold }
