@@ -76,8 +76,8 @@ func (b *Barrier) Enter(ctx context.Context, id string) *coord.Hold {
 	})
 }
 
-// Watch follows those who are in until ctx ends: those who wait for the others, those
-// who have been let in, and those who wait in vain for the others to leave. It is
+// Watch follows the members that are in until ctx ends: those that wait, those that have
+// been let in, and while others leave the lowest, which leaves last. It is
 // [members.Group.Watch], which says what it costs and how it ends.
 func (b *Barrier) Watch(ctx context.Context) *event.Stream[members.View] {
 	return members.New(b.c, b.dir).Watch(ctx)
