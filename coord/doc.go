@@ -86,4 +86,5 @@
 // A recipe calls [Keeper.Acquired] when its Hold is held. When that ends, it calls
 // [Keeper.End] before it removes its znodes, so that the owner hears of the end before
 // anybody else can hold the same thing. The example of Kit.NewHold is a whole recipe.
+// [Kit.HoldAll] makes one Hold of several.
 package coord

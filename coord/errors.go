@@ -67,7 +67,8 @@ type Error struct {
 	//
 	//   - of this package: dial, get, exists, children, sync, create, set, delete, txn, watch;
 	//   - of the locks: acquire, acquireall, tryacquire, acquireread, tryacquireread, acquirewrite,
-	//     tryacquirewrite, downgrade, contenders, holder, watch;
+	//     tryacquirewrite, downgrade, resize, contenders, holder, watch;
+	//   - of lock/leader: campaign, keep, publish, resign, leader, contenders, watch;
 	//   - of members: join, keep, setdata, leave, members, find, follow, await, awaitn, watch;
 	//   - of config: read, watch, modify, store, delete, publish, add, get.
 	//

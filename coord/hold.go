@@ -98,7 +98,7 @@ func (h *Hold) shut(ch *chan struct{}) {
 // and is lost, and otherwise what was asked for, such as "acquire". Its cause is
 // [ErrReleased], [ErrExpired], [ErrDeleted], [ErrRevoked], [ErrLocked], [ErrForeign],
 // [ErrExhausted], [ErrClosed], the cause of the ctx that ended before h was acquired, or the ensemble's
-// refusal.
+// refusal. If h holds several things, the path is that of the one which has ended it.
 //
 // Servers that refuse the client do not end h, since another may serve it, or the same
 // one later. But if h ends meanwhile without having been held, Err has what they said.

@@ -12,6 +12,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/internal/locktest"
+	"github.com/zkcoord/zkcoord/lock"
 )
 
 // An inside says who holds which locks.
@@ -75,6 +76,22 @@ func TestAllInAnyOrder(t *testing.T) {
 				})
 			})
 		}
+	})
+}
+
+// TestAllNoOverlap: a holder of two locks that is cut off from real servers in any way is told
+// before the next has the first of them. That the session ends for all that it holds at once
+// is tested every day with one lock, in TestNoOverlap.
+func TestAllNoOverlap(t *testing.T) {
+	if !harness.Stress {
+		t.Skip("in the long form")
+	}
+	locktest.NoOverlap(t, locktest.Subject{
+		Name: "all",
+		Acquire: func(ctx context.Context, c *coord.Client, dir string) *coord.Hold {
+			return lock.All(ctx, lock.New(c, dir+"-z"), lock.New(c, dir))
+		},
+		Try: mutex.Try,
 	})
 }
 

@@ -53,7 +53,8 @@ func New(c *coord.Client, dir string, opts ...Option) *Mutex {
 // A contender belongs to one session. If that ends before the lock is acquired, the
 // Hold ends with [coord.ErrExpired]; call Acquire again. [Mutex.Run] does.
 //
-// Locks do not nest: see [ErrNested].
+// Where there is a LeaderLatch of Curator, which would not see the lock, the Hold ends with
+// [coord.ErrForeign]. Locks do not nest: see [ErrNested].
 func (m *Mutex) Acquire(ctx context.Context) *coord.Hold {
 	return m.enter(ctx, "acquire", false)
 }

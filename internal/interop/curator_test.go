@@ -41,7 +41,15 @@ func TestCurator(t *testing.T) {
 		x.revoked(c, rwlock.New(c, x.dir).AcquireWrite(x.ctx), p, "reader", "writeRevoker")
 	})
 	p.run(t, "counters", func(x *contest) { x.refusesCounts(p.peers[0]) })
+	p.run(t, "LeaderSelector", func(x *contest) {
+		x.theirs(p, "selector", "selector")
+		x.candidates()
+		x.finish()
+	})
+	p.run(t, "LeaderSelector observed", func(x *contest) { x.observed(p.peers[0], "selector") })
+	p.run(t, "LeaderLatch", func(x *contest) { x.refused(p.peers[0]) })
 	p.run(t, "GroupMember", func(x *contest) { x.together(p.peers[0]) })
+	p.run(t, "DistributedDoubleBarrier", func(x *contest) { x.doubleBarrier(p) })
 }
 
 // theirDowngrade: a writer of Curator that goes on as a reader keeps a writer of ours

@@ -105,5 +105,6 @@ func TestKazoo(t *testing.T) {
 	} {
 		p.run(t, tc.reader+" before a writer", func(x *contest) { x.overtaken(p.peers[0], tc.reader, tc.stuck) })
 	}
+	p.run(t, "Election", func(x *contest) { x.observed(p.peers[0], "Election:"+strings.Join(k.advice("Lock"), ",")) })
 	p.run(t, "directory removed", func(x *contest) { x.removed(k.python) })
 }

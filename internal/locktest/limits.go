@@ -31,7 +31,7 @@ func crowd(w *World) {
 	a, b := w.Client(T), w.Client(T)
 	w.Must(w.Held(a).Release(bg))
 	const total, batch = 10_000, 500
-	name := func(i int) string { return fmt.Sprintf("%s/some-service-instance-with-a-long-name-%06d", w.Dir, i) }
+	name := func(i int) string { return fmt.Sprintf("%s/some-service-instance-with-a-long-name-%06d", w.queue(), i) }
 	each := func(op func(path string) any) {
 		for i := 0; i < total; i += batch {
 			ops := make([]any, batch)
@@ -56,7 +56,7 @@ func crowd(w *World) {
 func exhausted(w *World) {
 	a, b := w.Client(T), w.Client(T)
 	w.Must(w.Held(a).Release(bg))
-	w.Must(w.Fake.SetSequence(w.Dir, 1<<31-3))
+	w.Must(w.Fake.SetSequence(w.queue(), 1<<31-3))
 	// The last numbers that are good.
 	ha := w.Held(a)
 	hb := w.Queued(bg, b, 2)

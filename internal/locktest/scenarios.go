@@ -95,6 +95,7 @@ var basic = []scenario{
 		a, b := w.Client(T), w.Client(T)
 		h := w.Try(bg, a.Client, w.Dir)
 		w.Grant(h)
+		w.alone()
 		no := w.Try(bg, b.Client, w.Dir)
 		w.Wants(w.Outcome(no), coord.ErrLocked)
 		w.Wait("done", no.Done())
@@ -176,7 +177,7 @@ var basic = []scenario{
 		c := w.Client(T)
 		w.Must(w.Held(c).Release(bg))
 		put := func(name string, flags int32) string {
-			path, err := w.Op().Create(w.Dir+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
+			path, err := w.Op().Create(w.queue()+"/"+name, nil, flags, zk.WorldACL(zk.PermAll))
 			w.Must(err)
 			return path
 		}
@@ -199,7 +200,7 @@ var basic = []scenario{
 			w.Must(h.Release(bg))
 		}
 		for name := range strings.SplitSeq(garbage, ",") {
-			w.Must(w.Op().Delete(w.Dir+"/"+name, -1))
+			w.Must(w.Op().Delete(w.queue()+"/"+name, -1))
 		}
 	}},
 }

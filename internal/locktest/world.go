@@ -31,6 +31,10 @@ type Subject struct {
 	// AfterGrant, if not nil, is done with a hold as soon as it is held, so that what a
 	// scenario says of a holder is said of one with which that was done.
 	AfterGrant func(h *coord.Hold) error
+	// Parts, if there are any, are the directories below dir in which contenders have their
+	// znodes: that of the holder, and that of those that wait. A holder may be in the second
+	// for a moment longer. Without, all are in dir itself.
+	Parts []string
 	// Contend, if not nil, acquires dir although it is held, and returns when it is
 	// acquired: for a subject that does not wait by itself.
 	Contend func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
@@ -82,12 +86,21 @@ func on(t *testing.T, s Subject, e *ensemble.Ensemble) *World { return In(harnes
 // aside returns w for a goroutine that is not the test's.
 func (w *World) aside() *World { return &World{w.Aside(), w.Subject} }
 
-// Held acquires the lock for c.
+// Held acquires the lock for c. Nobody waits for it.
 func (w *World) Held(c *Client) *coord.Hold {
 	w.Helper()
 	h := w.Acquire(bg, c.Client, w.Dir)
 	w.Grant(h)
+	w.alone()
 	return h
+}
+
+// alone waits until the holder, with whom nobody contends, has one znode.
+func (w *World) alone() {
+	w.Helper()
+	if w.Parts != nil {
+		w.Eventually("the holder has left the queue", func() bool { return len(w.World.Children(w.queue())) == 0 })
+	}
 }
 
 // Grant waits until h is held.
@@ -120,9 +133,18 @@ func (w *World) Queued(ctx context.Context, c *Client, n int) *coord.Hold {
 	w.Helper()
 	h := w.Acquire(ctx, c.Client, w.Dir)
 	w.Eventually(fmt.Sprintf("%d in the queue", n), func() bool {
-		return len(w.Children()) == n && w.Watches() == 2*n-1+w.Follows
+		return len(w.Children()) == n && w.Watches() == w.shown(2*n-1+w.Follows, min(n-1, 1))
 	})
 	return h
+}
+
+// shown returns how many of so many watches the server shows: with Parts, so many are on a
+// directory, and real servers show no watch for children.
+func (w *World) shown(all, ofDir int) int {
+	if w.Parts != nil && w.Real != nil {
+		return all - ofDir
+	}
+	return all
 }
 
 // Behind is like Queued, but waits only until the n-th child is there: for
@@ -151,13 +173,31 @@ func (w *World) Taken(c *Client) {
 	w.Wait("done", h.Done())
 }
 
-// Children returns the children of the lock's directory, in the order of their
-// numbers.
-func (w *World) Children() []string {
+// Children returns the znodes of the contenders, relative to Dir, in the order of their
+// numbers, the holder's first.
+func (w *World) Children() (names []string) {
 	w.Helper()
-	names := w.World.Children(w.Dir)
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(tail(a), tail(b)) })
+	byNumber := func(a, b string) int { return strings.Compare(tail(a), tail(b)) }
+	if w.Parts == nil {
+		names = w.World.Children(w.Dir)
+		slices.SortFunc(names, byNumber)
+	}
+	for _, part := range w.Parts {
+		in := w.World.Children(w.Dir + "/" + part)
+		slices.SortFunc(in, byNumber)
+		for _, name := range in {
+			names = append(names, part+"/"+name)
+		}
+	}
 	return names
+}
+
+// queue returns the directory of those that wait.
+func (w *World) queue() string {
+	if w.Parts == nil {
+		return w.Dir
+	}
+	return w.Dir + "/" + w.Parts[len(w.Parts)-1]
 }
 
 func tail(name string) string { return name[max(0, len(name)-10):] }

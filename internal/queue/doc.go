@@ -1,5 +1,5 @@
 // Package queue is the machinery of the locks whose contenders queue in a directory:
-// lock.Mutex and rwlock.RWMutex.
+// lock.Mutex, rwlock.RWMutex, and the elections of lock/leader.
 //
 // A contender is an ephemeral sequential znode. It waits for those before it that it
 // cannot hold together with, and watches the nearest of them. A machine decides what

@@ -45,7 +45,7 @@ var mutants = []mutant{
 	}},
 	{"overlooks another recipe", rule{n: 2, latch: true}, func(m *machine, in input) action {
 		if in.kind == listed {
-			in.names = slices.DeleteFunc(slices.Clone(in.names), isForeign)
+			in.names = slices.DeleteFunc(slices.Clone(in.names), IsForeign)
 		}
 		return m.step(in)
 	}},

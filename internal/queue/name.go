@@ -195,10 +195,10 @@ func inOrder(children []string) []contender {
 	return all
 }
 
-// isForeign reports whether the child named is that of another recipe of Curator, whose
+// IsForeign reports whether the child named is that of another recipe of Curator, whose
 // participants do not look at contenders: of a LeaderLatch, or a lease of a semaphore.
 // Somebody would hold beside one that leads by it.
-func isForeign(name string) bool {
+func IsForeign(name string) bool {
 	for _, width := range [...]int{10, 11} {
 		at := len(name) - width
 		if at < len("-latch-") {
@@ -215,7 +215,7 @@ func isForeign(name string) bool {
 // firstForeign returns the first of the children that is of another recipe, or "".
 func firstForeign(children []string) string {
 	for _, name := range children {
-		if isForeign(name) {
+		if IsForeign(name) {
 			return name
 		}
 	}
@@ -262,7 +262,7 @@ func placeOf(children []string, id string) (p place) {
 	for _, name := range children {
 		c, ok := parse(name)
 		if !ok {
-			if p.foreign == "" && isForeign(name) {
+			if p.foreign == "" && IsForeign(name) {
 				p.foreign = name
 			}
 			continue

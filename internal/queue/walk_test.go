@@ -48,7 +48,7 @@ func (w *world) grant(c *client, in input) {
 		w.fault = "granted to a contender that had given up"
 	case !c.sure && in.kind != created:
 		w.fault = "granted without confirmation since the last doubt"
-	case slices.ContainsFunc(w.nodes[:w.n], func(z znode) bool { return isForeign(z.name) }):
+	case slices.ContainsFunc(w.nodes[:w.n], func(z znode) bool { return IsForeign(z.name) }):
 		w.fault = "granted in the directory of another recipe"
 	case k < 0: // removed by an operator, and not heard of yet
 	case c.m.token != w.nodes[k].token:

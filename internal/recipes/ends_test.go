@@ -13,6 +13,8 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
+	"github.com/zkcoord/zkcoord/lock/leader"
+	"github.com/zkcoord/zkcoord/lock/semaphore"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -37,8 +39,12 @@ var streams = map[string]func(ctx context.Context, c *coord.Client, path string)
 	"Client.Follow": func(ctx context.Context, c *coord.Client, path string) stream {
 		return c.Kit().WatchUntilDeleted(ctx, path)
 	},
-	"Mutex.Watch":   func(ctx context.Context, c *coord.Client, path string) stream { return lock.New(c, path).Watch(ctx) },
-	"RWMutex.Watch": func(ctx context.Context, c *coord.Client, path string) stream { return rwlock.New(c, path).Watch(ctx) },
+	"Mutex.Watch":    func(ctx context.Context, c *coord.Client, path string) stream { return lock.New(c, path).Watch(ctx) },
+	"RWMutex.Watch":  func(ctx context.Context, c *coord.Client, path string) stream { return rwlock.New(c, path).Watch(ctx) },
+	"Election.Watch": func(ctx context.Context, c *coord.Client, path string) stream { return leader.New(c, path).Watch(ctx) },
+	"Semaphore.Watch": func(ctx context.Context, c *coord.Client, path string) stream {
+		return semaphore.New(c, path, 1).Watch(ctx)
+	},
 	"Unqueued.Watch": func(ctx context.Context, c *coord.Client, path string) stream {
 		return lock.NewUnqueued(c, path).Watch(ctx)
 	},
@@ -172,8 +178,10 @@ func ended(h held) <-chan struct{} {
 func plant(w *harness.World) {
 	w.Helper()
 	w.Create("/harness", "")
-	_, err := w.Op().Create("/harness/hidden", nil, 0, zk.WorldACL(zk.PermAdmin))
-	w.Must(err)
+	for _, path := range []string{"/harness/hidden", "/harness/hidden-leader"} { // what an Election.Watch reads as well
+		_, err := w.Op().Create(path, nil, 0, zk.WorldACL(zk.PermAdmin))
+		w.Must(err)
+	}
 }
 
 // once checks that err is want, and that one error on the way there names an

@@ -10,7 +10,10 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
+	"github.com/zkcoord/zkcoord/lock/leader"
+	"github.com/zkcoord/zkcoord/lock/semaphore"
 	"github.com/zkcoord/zkcoord/members"
+	"github.com/zkcoord/zkcoord/members/barrier"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
@@ -65,11 +68,18 @@ var recipes = []recipe{
 			return hold{rwlock.New(c, path).TryAcquireWrite(ctx)}
 		}},
 	{name: "RWMutex.AcquireWrite and Downgrade", seek: downgrade, queued: true, create: "multi", blocker: write},
+	{name: "Semaphore.Acquire", seek: permit, create: "multi", blocker: permit},
+	{name: "Semaphore.TryAcquire", create: "multi",
+		seek: func(ctx context.Context, c *coord.Client, path string) held {
+			return hold{semaphore.New(c, path, 1).TryAcquire(ctx)}
+		}},
+	{name: "Election.Campaign", seek: campaign, queued: true, create: "multi", blocker: campaign},
 	{name: "Unqueued.Acquire", seek: unqueued, create: "multi", blocker: unqueued},
 	{name: "Unqueued.TryAcquire", create: "multi",
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
 			return hold{lock.NewUnqueued(c, path).TryAcquire(ctx)}
 		}},
+	{name: "Barrier.Enter", seek: enter("self"), create: "multi", blocker: enter("other")},
 	{name: "Group.Join", seek: join, create: "multi", member: true},
 	{name: "Group.Keep", create: "multi", member: true, blocker: join,
 		seek: func(ctx context.Context, c *coord.Client, path string) held {
@@ -89,12 +99,27 @@ func write(ctx context.Context, c *coord.Client, path string) held {
 	return hold{rwlock.New(c, path).AcquireWrite(ctx)}
 }
 
+func campaign(ctx context.Context, c *coord.Client, path string) held {
+	return hold{leader.New(c, path).Campaign(ctx, []byte("value"))}
+}
+
+func permit(ctx context.Context, c *coord.Client, path string) held {
+	return hold{semaphore.New(c, path, 1).Acquire(ctx)}
+}
+
 func unqueued(ctx context.Context, c *coord.Client, path string) held {
 	return hold{lock.NewUnqueued(c, path).Acquire(ctx)}
 }
 
 func join(ctx context.Context, c *coord.Client, path string) held {
 	return hold{members.New(c, path).Join(ctx, members.Member{ID: "self"})}
+}
+
+// enter enters a barrier for one, as id.
+func enter(id string) seeker {
+	return func(ctx context.Context, c *coord.Client, path string) held {
+		return hold{barrier.New(c, path, 1).Enter(ctx, id)}
+	}
 }
 
 type hold struct{ *coord.Hold }

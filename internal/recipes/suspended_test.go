@@ -12,6 +12,8 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/lock"
+	"github.com/zkcoord/zkcoord/lock/leader"
+	"github.com/zkcoord/zkcoord/lock/semaphore"
 	"github.com/zkcoord/zkcoord/members"
 	"github.com/zkcoord/zkcoord/rwlock"
 )
@@ -46,6 +48,21 @@ var followers = []struct {
 		return at(lock.New(c, path+"/none").Watch(bg), contentionSuspended)
 	}},
 	{"RWMutex.Watch", func(c *coord.Client, path string) look { return at(rwlock.New(c, path).Watch(bg), contentionSuspended) }},
+	{"Election.Watch", func(c *coord.Client, path string) look {
+		return at(leader.New(c, path+"-election").Watch(bg), func(v leader.View) bool { return v.Suspended })
+	}},
+	{"Election.Watch of a leader that does not announce itself", func(c *coord.Client, path string) look {
+		return at(leader.New(c, path).Watch(bg), func(v leader.View) bool { return v.Suspended })
+	}},
+	{"Election.Watch where nobody leads", func(c *coord.Client, path string) look {
+		return at(leader.New(c, path+"/none").Watch(bg), func(v leader.View) bool { return v.Suspended })
+	}},
+	{"Semaphore.Watch", func(c *coord.Client, path string) look {
+		return at(semaphore.New(c, path+"-semaphore", 1).Watch(bg), func(v semaphore.View) bool { return v.Suspended })
+	}},
+	{"Semaphore.Watch of permits that nobody wants", func(c *coord.Client, path string) look {
+		return at(semaphore.New(c, path+"/none", 1).Watch(bg), func(v semaphore.View) bool { return v.Suspended })
+	}},
 	{"Unqueued.Watch", func(c *coord.Client, path string) look {
 		return at(lock.NewUnqueued(c, path+"-unqueued").Watch(bg), contentionSuspended)
 	}},
@@ -103,6 +120,8 @@ func TestStreamsSaySuspendedInTime(t *testing.T) {
 				for _, h := range []interface{ Wait() error }{
 					lock.New(other.Client, w.Dir).Acquire(bg),
 					lock.NewUnqueued(other.Client, w.Dir+"-unqueued").Acquire(bg),
+					leader.New(other.Client, w.Dir+"-election").Campaign(bg, nil),
+					semaphore.New(other.Client, w.Dir+"-semaphore", 1).Acquire(bg),
 					members.New(other.Client, w.Dir+"-group").Join(bg, members.Member{ID: "self"}),
 				} {
 					w.Must(h.Wait())

@@ -103,7 +103,7 @@ var ways = []way{
 		r.used()
 		other := r.take(r.b, r.blocker)
 		r.first(func(f coordtest.Frame) bool {
-			followed := f.Path == other.node() || f.Path == r.path || f.Path == r.path+"/self"
+			followed := f.Path == other.node() || f.Path == r.path || f.Path == r.path+"/self" || f.Path == r.path+"/other"
 			return f.Dir == coordtest.ToServer && followed && (f.Op == "getData" || f.Op == "exists")
 		}, func() coordtest.Action {
 			if err := other.Release(bg); err != nil {

@@ -43,9 +43,11 @@
 // # What it costs
 //
 // A term costs what the Mutex costs, and beside it three requests: the announcement is
-// made, read once to be followed, and removed. A change of the value costs two. An observer
-// costs one read for each change of the leader or of the value, and one watch. While nobody
-// announces itself, it costs what Watch of a Mutex does.
+// made, read once to be followed, and removed; two more if it is still there when the znode
+// in the queue has gone. A change of the value costs two. An observer costs one watch, one
+// read for each change of the value, and one to three small requests for each change of the
+// leader: three if there was none in between. While nobody announces itself, it costs what
+// Watch of a Mutex does.
 //
 // # How it fails
 //
@@ -60,7 +62,7 @@
 // # Other programs
 //
 // The LeaderSelector of Apache Curator can share the directory, because it is a mutex; so
-// can kazoo's Election, with a Lock that is given extra_lock_patterns=["-lock-"].
+// can kazoo's Election, if its lock is replaced by a Lock with extra_lock_patterns=["-lock-"].
 // Observers here show their leaders with the data of their znodes as the value: for
 // a LeaderSelector its id. Its own observers see our candidates, with their labels as ids.
 //

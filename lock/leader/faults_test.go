@@ -85,18 +85,18 @@ func TestCandidacyFaults(t *testing.T) {
 		share int
 		run   func(w place, c *harness.Client) (value string, k *leader.Candidacy)
 	}{
-		{"keeps", 4, func(w place, c *harness.Client) (string, *leader.Candidacy) {
+		{"keeps", 6, func(w place, c *harness.Client) (string, *leader.Candidacy) {
 			k := w.election(c).Keep(bg, []byte("one"))
 			_ = k.Publish(briefly(), []byte("two"))
 			return "two", k
 		}},
-		{"keeps through an expiry", 5, func(w place, c *harness.Client) (string, *leader.Candidacy) {
+		{"keeps through an expiry", 8, func(w place, c *harness.Client) (string, *leader.Candidacy) {
 			k := w.election(c).Keep(bg, []byte("one"))
 			_ = k.Publish(briefly(), []byte("one"))
 			w.Expire(c)
 			return "one", k
 		}},
-		{"keeps, and an operator hands the lead on", 5, func(w place, c *harness.Client) (string, *leader.Candidacy) {
+		{"keeps, and an operator hands the lead on", 8, func(w place, c *harness.Client) (string, *leader.Candidacy) {
 			k := w.election(c).Keep(bg, []byte("one"))
 			_ = k.Publish(briefly(), []byte("one"))
 			for _, name := range w.Children(w.Dir) {
@@ -104,7 +104,7 @@ func TestCandidacyFaults(t *testing.T) {
 			}
 			return "one", k
 		}},
-		{"observes, and others lead in turn", 3, func(w place, c *harness.Client) (string, *leader.Candidacy) {
+		{"observes, and others lead in turn", 5, func(w place, c *harness.Client) (string, *leader.Candidacy) {
 			a, b := w.Client(harness.Long), w.Client(harness.Long)
 			first := w.leads(a, "first")
 			k := w.election(b).Keep(bg, []byte("second"))
@@ -112,7 +112,7 @@ func TestCandidacyFaults(t *testing.T) {
 			w.Must(first.Release(bg))
 			return "second", k
 		}},
-		{"observes one that does not announce itself", 5, func(w place, c *harness.Client) (string, *leader.Candidacy) {
+		{"observes one that does not announce itself", 8, func(w place, c *harness.Client) (string, *leader.Candidacy) {
 			foreign := w.foreign("theirs")
 			time.Sleep(3 * time.Second) // of the bubble: until it is seen
 			k := w.election(w.Client(harness.Long)).Keep(bg, []byte("ours"))

@@ -13,7 +13,7 @@ import (
 // for the announcement: see elections.
 func TestScenarios(t *testing.T) { locktest.ScenariosInBubbles(t, campaigner) }
 
-// A leader is told before the next one leads: see TestTakeover for every day.
+// A leader is told before the next one leads. TestOneLeads is of that in a bubble.
 func TestNoOverlap(t *testing.T) {
 	longForm(t)
 	locktest.NoOverlap(t, campaigner)

@@ -89,8 +89,8 @@ func (e *Election) find(ctx context.Context) (View, error) {
 
 // Watch follows who leads until ctx ends.
 //
-// It watches the leader's announcement: one read for each change of the leader or of its
-// value, whatever the number of candidates. When a leader goes, the View says that there is
+// It watches the leader's announcement: one to three small requests for each change of the
+// leader or of its value, whatever the number of candidates. When a leader goes, the View says that there is
 // none until the next has announced itself. If there is no announcement at first, or for a
 // second, Watch follows the queue until there is one, which costs what Watch of a
 // lock.Mutex does.

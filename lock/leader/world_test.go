@@ -29,7 +29,7 @@ var campaigner = locktest.Subject{
 	},
 	Try:     try,
 	Verb:    "campaign",
-	Share:   4, // what is the queue's part is tried with every fault for the Mutex
+	Share:   6, // what is the queue's part is tried with every fault for the Mutex
 	Follows: 1, // its announcement
 	Left:    func(w *locktest.World) bool { return w.Exists(w.Dir + "-leader") },
 }

@@ -10,7 +10,10 @@ import (
 	"github.com/zkcoord/zkcoord/lock/semaphore"
 )
 
-func TestDirectory(t *testing.T) { inBoth(t, directories) }
+func TestDirectory(t *testing.T) {
+	t.Parallel() // it mostly waits
+	inBoth(t, directories)
+}
 
 // put makes a znode below the semaphore's directory, for somebody else.
 func (w place) put(name, data string, flags int32) string {
@@ -67,6 +70,8 @@ var directories = []scenario{
 		c := w.Client(T)
 		w.Must(w.held(c, 2).Release(bg))
 		for _, name := range []string{
+			"_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-latch-0000000007",  // of Curator's LeaderLatch
+			"abcdefghijklm-lease-0000000007",                            // of a semaphore: its directory of leases
 			"0123456789abcdef0123456789abcdef",                          // a lease of kazoo's semaphore
 			"0123456789abcdef0123456789abcdef__lock__0000000000",        // a contender for its lock
 			"_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-lock-0000000007",   // and for Curator's
@@ -86,6 +91,18 @@ var directories = []scenario{
 			w.Delete(path)
 		}
 		w.Must(w.held(c, 2).Release(bg))
+	}},
+	{"the directory of kazoo's semaphore is refused before it has any part of ours", func(w place) {
+		c := w.Client(T)
+		w.Must(w.held(w.Client(T), 2).Release(bg)) // makes what is above it
+		dir := w.Dir + "/kazoos"
+		lease := dir + "/0123456789abcdef0123456789abcdef"
+		w.Create(dir, "2")
+		w.Create(lease, "")
+		w.Wants(w.outcome(semaphore.New(c.Client, dir, 2).Acquire(bg)), coord.ErrForeign)
+		w.Delete(lease)
+		w.Must(w.grant(semaphore.New(c.Client, dir, 2).Acquire(bg)).Release(bg))
+		w.Eventually("its directory gone", func() bool { w.Sweep(dir); return !w.Exists(dir) })
 	}},
 	{"a child of the leases counts as one, whatever its name", func(w place) {
 		c := w.Client(T)

@@ -106,7 +106,6 @@ type machine struct {
 
 	state    state
 	token    int64 // of our lease; set before held is entered
-	made     bool  // our lease was made
 	gateLost error // why the gate is not ours any more
 	left     error // in done: why our lease may be there still
 	cause    error // the first reason to end; once it is set, nothing is waited for or held
@@ -137,16 +136,10 @@ func (m *machine) step(in input) action {
 		if m.state == waiting {
 			return m.read()
 		}
-	case created:
-		m.made = true
-		return m.acquired(in)
-	case found:
+	case created, found:
 		return m.acquired(in)
 	case absent:
-		if m.made {
-			return m.finish(m.causes.deleted)
-		}
-		return m.read() // the lost create was never done, and never will be
+		return m.read() // the lost create was never done, and never will be; or it was undone
 	case outdated:
 		return m.read()
 	case shut:
@@ -155,7 +148,7 @@ func (m *machine) step(in input) action {
 		m.state = looking
 		return action{verb: look}
 	case removed:
-		if m.made = false; m.state == withdrawing {
+		if m.state == withdrawing {
 			return m.read()
 		}
 		return m.finish(nil)

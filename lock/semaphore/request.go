@@ -63,7 +63,11 @@ func (d *driver) readOnce() (names []string, err error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	if dir.NumChildren > 2 { // more than our two parts
+	parts := int32(1) // the queue, in which we are
+	if leases.Exists {
+		parts++
+	}
+	if dir.NumChildren > parts {
 		all, _, err := d.s.Children(background, d.dir)
 		if err == nil {
 			err = checkForeign(all)

@@ -185,10 +185,11 @@ func parseNumber(data []byte) (int, error) {
 }
 
 // checkForeign returns [coord.ErrForeign] if one of the directory's children was made by
-// another recipe: a contender for a lock, or a lease of kazoo's semaphore.
+// another recipe: a contender for a lock or for leadership, or a lease of kazoo's semaphore;
+// or if it is the leases' directory of a semaphore.
 func checkForeign(children []string) error {
 	for _, name := range children {
-		if queue.IsContender(name) || isKazooLease(name) {
+		if queue.IsContender(name) || queue.IsForeign(name) || isKazooLease(name) {
 			return fmt.Errorf("%w: it has the child %s", coord.ErrForeign, name)
 		}
 	}

@@ -11,7 +11,10 @@ import (
 	"github.com/zkcoord/zkcoord/lock/semaphore"
 )
 
-func TestSemaphore(t *testing.T) { inBoth(t, basic) }
+func TestSemaphore(t *testing.T) {
+	t.Parallel() // it mostly waits
+	inBoth(t, basic)
+}
 
 var basic = []scenario{
 	{"n hold, and the next ones get their permits in order, with tokens that increase", func(w place) {

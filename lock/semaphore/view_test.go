@@ -11,7 +11,10 @@ import (
 	"github.com/zkcoord/zkcoord/lock/semaphore"
 )
 
-func TestView(t *testing.T) { inBoth(t, views) }
+func TestView(t *testing.T) {
+	t.Parallel() // it mostly waits
+	inBoth(t, views)
+}
 
 // text returns v in words.
 func text(v semaphore.View) string {

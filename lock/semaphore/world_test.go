@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -101,3 +102,6 @@ func (w place) waits(ctx context.Context, c *harness.Client, n, k int) *coord.Ho
 	w.Rest()
 	return h
 }
+
+// rest lets time pass, in which something could happen that should not.
+func (w place) rest(d time.Duration) { <-time.After(d) }

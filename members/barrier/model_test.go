@@ -31,6 +31,7 @@ type budget struct{ loss, cancel, expire, delete, refuse int8 }
 type rule struct {
 	name   string
 	n      int    // how many open a round
+	differ bool   // the first client wants one more
 	many   int    // clients
 	rounds int8   // how often each enters
 	twice  int8   // so many of them, the first ones, enter once more
@@ -48,7 +49,7 @@ type world struct {
 	version int8
 	ready   bool
 	nodes   [3]node // by ID
-	guards  [3]bool // by client
+	guards  [3]int8 // by client: the transaction that has made it, zero if it is not there
 	zxid    int8
 	rounds  int8 // that were opened
 	budget  budget
@@ -88,6 +89,7 @@ type client struct {
 
 	self, ready, ahead followedNode
 
+	owed    int8 // the round that was opened while it was in
 	round   int8 // in which it was let in
 	left    bool // an operator has deleted its znode, or the servers have refused something
 	granted bool
@@ -117,8 +119,12 @@ func newWorld(r *rule, step func(*machine, input) op) world {
 
 // enter has client i enter, perhaps again.
 func (w *world) enter(i int) {
+	n := w.rule.n
+	if w.rule.differ && i == 0 {
+		n++
+	}
 	w.clients[i] = client{
-		m:     machine{id: ids[w.slot(i)], n: w.rule.n, lost: errDeleted},
+		m:     machine{id: ids[w.slot(i)], n: n, lost: errDeleted},
 		born:  w.clients[i].born + 1,
 		left:  w.clients[i].left,
 		up:    true,
@@ -162,11 +168,11 @@ func (w *world) serve(i int) input {
 		}
 		w.zxid++
 		w.nodes[k] = node{czxid: w.zxid, owner: int8(i)}
-		w.guards[i] = true
+		w.guards[i] = w.zxid
 		return input{kind: created, token: int64(w.zxid)}
 	case check:
-		if w.guards[i] {
-			return input{kind: created, token: int64(w.own(i))}
+		if w.guards[i] != 0 {
+			return input{kind: created, token: int64(w.guards[i])}
 		}
 		return input{kind: changed}
 	case open:
@@ -188,22 +194,27 @@ func (w *world) serve(i int) input {
 		for j := range w.nodes {
 			w.nodes[j].round = w.rounds
 		}
+		for j := range w.rule.many {
+			if w.own(j) != 0 {
+				w.clients[j].owed = w.rounds
+			}
+		}
 		w.fire(func(c *client) *followedNode { return &c.ready }, func(*client) bool { return true }, sent, false)
 		return input{kind: opened}
 	case remove:
 		switch {
-		case !w.guards[i]:
+		case w.guards[i] == 0:
 			return input{kind: removed}
 		case w.own(i) == 0, !o.last:
-			w.guards[i] = false
+			w.guards[i] = 0
 			w.unlink(k, int8(i))
 			return input{kind: removed}
 		case !w.ready || o.version != int32(w.version):
-			w.guards[i] = false
+			w.guards[i] = 0
 			w.unlink(k, int8(i))
 			return input{kind: removed}
 		}
-		w.guards[i] = false
+		w.guards[i] = 0
 		w.unlink(k, int8(i))
 		w.end()
 		return input{kind: closed}

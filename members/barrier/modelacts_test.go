@@ -129,7 +129,7 @@ func (w *world) do(a act) {
 	case bury:
 		c.ended = true
 		w.unlink(w.slot(i), a.who)
-		w.guards[i] = false
+		w.guards[i] = 0
 	case operate:
 		w.budget.delete--
 		c.left = true

@@ -25,6 +25,7 @@ var rules = []rule{
 	{name: "two, a relic", n: 2, many: 2, rounds: 1, relic: true, patent: true, budget: budget{loss: 1}},
 	{name: "two of one ID", n: 1, many: 2, rounds: 1, same: true, budget: budget{loss: 1}},
 	{name: "two, one is enough", n: 1, many: 2, rounds: 2, patent: true},
+	{name: "two that disagree", n: 1, differ: true, many: 2, rounds: 1, budget: budget{loss: 1}},
 	{name: "three", n: 3, many: 3, rounds: 1, patent: true},
 	{name: "three, two are enough", n: 2, many: 3, rounds: 1},
 
@@ -81,18 +82,13 @@ func (w *world) times(i int8) int8 {
 // grant looks at the moment in which client i is let in.
 func (w *world) grant(c *client, i int) {
 	c.granted = true
-	n := w.nodes[w.slot(i)]
-	switch {
+	switch c.round = c.owed; {
 	case c.quit:
 		w.fault = "let in although it had quit"
-	case n.czxid == 0 || int(n.owner) != i:
-		if !c.left {
-			w.fault = "let in without a znode"
-		}
-	case n.round == 0:
+	case c.owed == 0:
 		w.fault = "let in without a round"
-	default:
-		c.round = n.round
+	case w.own(i) == 0 && !c.left:
+		w.fault = "let in without a znode"
 	}
 }
 
@@ -121,7 +117,7 @@ func (w *world) Wrong() string {
 			return "waits for the others although it was not let in"
 		case c.quit && c.m.state == inside:
 			return "quit was not heeded"
-		case c.m.state == done && !c.over && !c.left && (w.own(i) != 0 || w.guards[i]):
+		case c.m.state == done && !c.over && !c.left && (w.own(i) != 0 || w.guards[i] != 0):
 			return "done with something of it left"
 		}
 	}
@@ -129,7 +125,7 @@ func (w *world) Wrong() string {
 }
 
 func (w *world) Stuck() string {
-	waits := 0
+	waits, least := 0, w.rule.many
 	for i := range w.clients[:w.rule.many] {
 		switch c := &w.clients[i]; {
 		case c.m.state == done:
@@ -139,6 +135,7 @@ func (w *world) Stuck() string {
 			return fmt.Sprint("stranded: ", i)
 		default:
 			waits++
+			least = min(least, c.m.n)
 		}
 	}
 	// A round that everybody has died in, or that was canceled by all at once, is ended by
@@ -146,13 +143,13 @@ func (w *world) Stuck() string {
 	b := w.rule.budget
 	calm := b.expire+b.delete+b.refuse == 0
 	switch {
-	case waits >= w.rule.n:
+	case waits > 0 && waits >= least:
 		return "n are in, and nobody opens"
 	case waits > 0 && w.rule.patent:
 		return "left alone"
 	case w.ready && (calm && !w.rule.relic || waits > 0):
 		return "a round is left open"
-	case w.guards != [3]bool{} && waits == 0:
+	case w.guards != [3]int8{} && waits == 0:
 		return "a guard is left"
 	}
 	return ""
@@ -177,7 +174,7 @@ func (w *world) Key(b []byte) []byte {
 	failure := func(err error) byte { return byte(slices.Index(modelErrors, err)) }
 	g := w.budget
 	b = append(b, byte(w.version), byte(w.zxid), byte(w.rounds), byte(g.loss), byte(g.cancel), byte(g.expire), byte(g.delete), byte(g.refuse),
-		bits(w.ready, w.guards[0], w.guards[1], w.guards[2]))
+		bits(w.ready), byte(w.guards[0]), byte(w.guards[1]), byte(w.guards[2]))
 	for _, n := range w.nodes {
 		b = append(b, byte(n.czxid), byte(n.owner), byte(n.round))
 	}
@@ -186,7 +183,7 @@ func (w *world) Key(b []byte) []byte {
 		m, q, r := &c.m, &c.req, &c.reply
 		b = append(b, byte(m.state), byte(m.token), byte(m.round), name(m.ahead), failure(m.cause), failure(m.stays),
 			bits(m.in, m.sure, m.patient, m.known, m.blind), byte(c.born), byte(c.asks),
-			bits(c.up, c.over, c.ended, c.left, c.granted, c.quit), byte(c.round), byte(c.phase),
+			bits(c.up, c.over, c.ended, c.left, c.granted, c.quit), byte(c.owed), byte(c.round), byte(c.phase),
 			byte(q.action), byte(q.n), byte(q.version), names(q.members), bits(q.last, r.open, r.few),
 			byte(r.kind), byte(r.version), names(r.members), byte(r.token), failure(r.err))
 		for which := range int8(3) {

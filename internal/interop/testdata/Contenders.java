@@ -3,11 +3,18 @@ import java.io.InputStreamReader;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
+import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderSelector;
+import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.framework.recipes.nodes.GroupMember;
 import org.apache.curator.framework.recipes.shared.SharedCount;
@@ -60,7 +67,11 @@ public final class Contenders {
                 case "downgrader" -> downgrade(both);
                 case "mutexRevoker" -> revoke(mutex);
                 case "writeRevoker" -> revoke(both.writeLock());
+                case "selector" -> select(directory);
+                case "latch" -> latch(directory);
+                case "permit" -> permits(new InterProcessSemaphoreV2(client, directory, 2));
                 case "member" -> member(directory);
+                case "barrier" -> barrier(directory, Integer.parseInt(words[2]));
                 case "counts" -> count(directory);
                 default -> throw new IllegalArgumentException(job);
             }
@@ -78,6 +89,17 @@ public final class Contenders {
         }
     }
 
+    private void permits(InterProcessSemaphoreV2 semaphore) throws Exception {
+        for (boolean again = true; again; ) {
+            Lease lease = semaphore.acquire();
+            say("enter read");
+            client.checkExists().forPath("/"); // work that takes a moment
+            say("leave");
+            again = again();
+            semaphore.returnLease(lease);
+        }
+    }
+
     // Goes on as a reader when told to, and leaves when told to.
     private void downgrade(InterProcessReadWriteLock both) throws Exception {
         both.writeLock().acquire();
@@ -92,6 +114,40 @@ public final class Contenders {
 
     private void revoke(InterProcessMutex lock) throws Exception {
         Revoker.attemptRevoke(client, lock.getParticipantNodes().iterator().next());
+    }
+
+    // Leads again and again until told to stop. It leads until it is told one or the other.
+    private void select(String directory) throws Exception {
+        CountDownLatch over = new CountDownLatch(1);
+        LeaderSelectorListenerAdapter listener = new LeaderSelectorListenerAdapter() {
+            @Override
+            public void takeLeadership(CuratorFramework unused) throws Exception {
+                if (over.getCount() > 0) {
+                    say("enter write");
+                    client.checkExists().forPath("/"); // work that takes a moment
+                    say("leave");
+                    if (!again()) {
+                        over.countDown();
+                    }
+                }
+            }
+        };
+        try (LeaderSelector selector = new LeaderSelector(client, directory, listener)) {
+            selector.setId("their id");
+            selector.autoRequeue();
+            selector.start();
+            over.await();
+        }
+    }
+
+    // Tells when it leads, and leaves when told to.
+    private void latch(String directory) throws Exception {
+        try (LeaderLatch latch = new LeaderLatch(client, directory, "their id")) {
+            latch.start();
+            latch.await();
+            say("leads");
+            again();
+        }
     }
 
     // Tells of the others once there are any, and leaves when told to.
@@ -119,6 +175,16 @@ public final class Contenders {
             count.setCount(7);
         }
         new DistributedAtomicLong(client, directory + "/atomic", new RetryOneTime(1)).add(7L);
+    }
+
+    // Enters, tells when n are in, and leaves when told to.
+    private void barrier(String directory, int n) throws Exception {
+        DistributedDoubleBarrier barrier = new DistributedDoubleBarrier(client, directory, n);
+        barrier.enter();
+        say("enter");
+        again();
+        barrier.leave();
+        say("leave");
     }
 
     public static void main(String[] args) throws Exception {

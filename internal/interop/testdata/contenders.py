@@ -17,6 +17,8 @@ import traceback
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.recipe import lock as recipe
+from kazoo.recipe.barrier import DoubleBarrier
+from kazoo.recipe.election import Election
 
 
 def contend(server, referee):
@@ -31,18 +33,42 @@ def contend(server, referee):
         conn.sendall((words + "\n").encode())
 
     for job in lines:
-        what, directory = job.split()
+        what, directory, *rest = job.split()
+        if what == "barrier":
+            barrier = DoubleBarrier(zk, directory, int(rest[0]))
+            barrier.enter()
+            say("enter")
+            lines.readline()
+            barrier.leave()
+            say("leave")
+            say("done")
+            continue
         name, _, patterns = what.partition(":")
+        if name == "Election":
+            election = Election(zk, directory, "their id")
+            election.lock = recipe.Lock(zk, directory, "their id", extra_lock_patterns=patterns.split(","))
+
+            def lead():
+                say("enter write")
+                say("leave")
+                lines.readline()
+
+            election.run(lead)
+            say("done")
+            continue
         again = True
         while again:
             # A new object for each turn: one looks for its directory only once,
             # and the server removes it when nobody uses it.
-            lock = getattr(recipe, name)(zk, directory, extra_lock_patterns=patterns.split(","))
+            if name == "Semaphore":
+                lock = recipe.Semaphore(zk, directory, max_leases=2)
+            else:
+                lock = getattr(recipe, name)(zk, directory, extra_lock_patterns=patterns.split(","))
             try:
                 lock.acquire()
             except NoNodeError:
                 continue
-            say("enter read" if name == "ReadLock" else "enter write")
+            say("enter read" if name in ("ReadLock", "Semaphore") else "enter write")
             zk.exists("/")  # work that takes a moment
             say("leave")
             again = lines.readline() == "again\n"
