@@ -121,7 +121,7 @@ func TestFaults(t *testing.T) {
 	reasons := []error{coord.ErrReleased, coord.ErrExpired, coord.ErrDeleted, context.Canceled, context.DeadlineExceeded}
 	var workloads []harness.Workload
 	for _, p := range plots {
-		workloads = append(workloads, harness.Workload{Name: p.name, Share: 2, Run: func(hw *harness.World, connect func() *harness.Client) {
+		workloads = append(workloads, harness.Workload{Name: p.name, Share: 4, Run: func(hw *harness.World, connect func() *harness.Client) {
 			w := &place{hw}
 			other := w.Client(harness.Long)
 			c := connect()
