@@ -12,7 +12,8 @@ import (
 // stream of these packages is made with, and no other.
 func TestErrorOpsAreDocumented(t *testing.T) {
 	var code string
-	for _, dir := range []string{"coord", "lock", "rwlock", "members", "config", "internal/queue", "internal/unqueued"} {
+	for _, dir := range []string{"coord", "lock", "rwlock", "members", "config",
+		"lock/leader", "lock/semaphore", "members/barrier", "internal/queue", "internal/unqueued"} {
 		files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
 		must(t, err)
 		for _, file := range files {

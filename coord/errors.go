@@ -70,6 +70,7 @@ type Error struct {
 	//     tryacquirewrite, downgrade, resize, contenders, holder, watch;
 	//   - of lock/leader: campaign, keep, publish, resign, leader, contenders, watch;
 	//   - of members: join, keep, setdata, leave, members, find, follow, await, awaitn, watch;
+	//   - of members/barrier: enter, watch, close, open, wait;
 	//   - of config: read, watch, modify, store, delete, publish, add, get.
 	//
 	// Of a [Hold] it is "release" if that was released, and "lost" if it was lost. Other

@@ -20,7 +20,8 @@ type onlooker struct {
 
 	mu     sync.Mutex
 	view   members.View
-	change chan struct{} // closed and replaced when view changes
+	leader string        // where the service is
+	change chan struct{} // closed and replaced when one of these changes
 }
 
 // watch tells of each change until ctx ends.
@@ -30,8 +31,7 @@ func (o *onlooker) watch(ctx context.Context, g *members.Group) {
 		o.mu.Lock()
 		_, left, _ := view.Diff(o.view)
 		o.view = view
-		close(o.change)
-		o.change = make(chan struct{})
+		o.changed()
 		o.mu.Unlock()
 		text := ids(view.Members)
 		if len(left) > 0 {
@@ -42,6 +42,12 @@ func (o *onlooker) watch(ctx context.Context, g *members.Group) {
 	if ctx.Err() == nil {
 		o.story.fail(views.Err())
 	}
+}
+
+// changed tells those who wait. It is called with o.mu held.
+func (o *onlooker) changed() {
+	close(o.change)
+	o.change = make(chan struct{})
 }
 
 func ids(list []members.Member) string {
@@ -57,14 +63,21 @@ func ids(list []members.Member) string {
 
 // await waits until id is in the group, or is not, as o sees it.
 func (o *onlooker) await(ctx context.Context, id string, in bool, why string) {
+	o.until(ctx, why, func() bool {
+		_, is := o.view.Member(id)
+		return is == in
+	})
+}
+
+// until waits until what o sees is as wanted.
+func (o *onlooker) until(ctx context.Context, why string, wanted func() bool) {
 	progress := time.NewTicker(time.Second)
 	defer progress.Stop()
 	for o.story.failure() == nil {
 		o.mu.Lock()
-		_, is := o.view.Member(id)
-		change := o.change
+		is, change := wanted(), o.change
 		o.mu.Unlock()
-		if is == in {
+		if is {
 			return
 		}
 		select {

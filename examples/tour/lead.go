@@ -19,7 +19,7 @@ const (
 func (c *contender) campaign(ctx context.Context) {
 	c.say(asks, "to lead the service")
 	background := context.WithoutCancel(ctx)
-	k := leader.New(c.client, service, leader.Label(c.name)).Keep(background, []byte(c.name+":8080"))
+	k := leader.New(c.client, service, leader.Label(c.name)).Keep(background, []byte(c.address()))
 	for {
 		select {
 		case now := <-k.Updates():
@@ -39,11 +39,18 @@ func (c *contender) campaign(ctx context.Context) {
 	}
 }
 
+// address is where c serves while it leads.
+func (c *contender) address() string { return c.name + ":8080" }
+
 // find tells where the leader is, whenever that changes, until ctx ends.
 func (o *onlooker) find(ctx context.Context, e *leader.Election) {
 	views := e.Watch(ctx)
 	for v := range views.All() {
 		if v.Has && v.Value != nil { // not before it has said where it is
+			o.mu.Lock()
+			o.leader = string(v.Value)
+			o.changed()
+			o.mu.Unlock()
 			o.story.say(o.name, finds, "the service at %s, token %d", v.Value, v.Leader.Token)
 		}
 	}

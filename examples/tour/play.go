@@ -170,14 +170,17 @@ func (s *script) play(ctx context.Context) error {
 		func() {
 			service := leader.New(s.site.client, s.site.chroot+service)
 			s.cue(ctx, func(ctx context.Context) { s.fay.find(ctx, service) })
+			found := func(who *contender) {
+				s.fay.until(ctx, "fay to find "+who.name, func() bool { return s.fay.leader == who.address() })
+			}
 			resign := s.cue(ctx, ada.campaign)
 			await(ada, leads, "ada to lead")
-			s.story.await(ctx, s.fay.name, finds, "fay to find ada")
+			found(ada)
 			end := s.cue(ctx, ben.campaign)
 			await(ben, asks, "ben to be a candidate")
 			resign(errors.New("on leave"))
 			await(ben, leads, "ben to lead")
-			s.story.await(ctx, s.fay.name, finds, "fay to find ben")
+			found(ben)
 			end(errors.New("work done"))
 			await(ben, resigns, "ben to resign")
 		},

@@ -47,10 +47,8 @@ var plot = []string{
 	"ada WRITING",
 	"ada releases",
 	"ada LEADS",
-	"fay finds",
 	"ada resigns",
 	"ben LEADS",
-	"fay finds",
 	"ben resigns",
 	"ada PERMITTED",
 	"ben PERMITTED",
@@ -61,7 +59,7 @@ var plot = []string{
 }
 
 var (
-	told = regexp.MustCompile(`(?m)^ *\d+  (\w+) +(ACQUIRED|leaves|releases|connected|LOST|refused|READING|WRITING|downgrades|LEADS|resigns|finds|PERMITTED) `)
+	told = regexp.MustCompile(`(?m)^ *\d+  (\w+) +(ACQUIRED|leaves|releases|connected|LOST|refused|READING|WRITING|downgrades|LEADS|resigns|PERMITTED) `)
 	text = regexp.MustCompile(`\A[\n -~]*\z`)
 )
 

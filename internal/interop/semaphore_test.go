@@ -21,8 +21,13 @@ func TestCuratorSemaphore(t *testing.T) {
 		p.run(t, first+" first", func(x *contest) {
 			c := x.client()
 			if first == "ours" {
-				x.release(x.held(semaphore.New(c, x.dir, permits).Acquire(x.ctx)))
+				h := x.held(semaphore.New(c, x.dir, permits).Acquire(x.ctx))
 				x.theirs(p, "permit", "permit")
+				x.eventually("a lease of Curator beside ours", func() bool {
+					v, err := semaphore.New(c, x.dir, permits).Contenders(x.ctx)
+					return err == nil && len(v.Holders) == permits
+				})
+				x.release(h)
 				x.permits()
 			} else {
 				x.theirs(p, "permit", "permit")
@@ -33,8 +38,8 @@ func TestCuratorSemaphore(t *testing.T) {
 				x.permits()
 			}
 			x.finish()
-			if x.most != permits {
-				x.Errorf("%d held together, want %d", x.most, permits)
+			if x.most > permits {
+				x.Errorf("%d held together, of %d", x.most, permits)
 			}
 			v, err := semaphore.New(c, x.dir, permits).Contenders(x.ctx)
 			if err != nil || len(v.Holders) > 0 || len(v.Waiters) > 0 || v.Permits != permits {

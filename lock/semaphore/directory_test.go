@@ -159,7 +159,11 @@ var directories = []scenario{
 		a, b := w.Client(T), w.Client(T)
 		h := w.held(a, 1)
 		next := w.waits(bg, b, 1, 1)
-		w.Sweep(w.Dir + "/leases")
+		leases := w.Dir + "/leases"
+		lease := w.World.Children(leases)[0]
+		_, err := w.Op().Multi( // at once, or else the next has a lease in between
+			&zk.DeleteRequest{Path: leases + "/" + lease, Version: -1}, &zk.DeleteRequest{Path: leases, Version: -1})
+		w.Must(err)
 		w.Wait("lost", h.Lost())
 		w.Wants(h.Err(), coord.ErrDeleted)
 		w.grant(next)
