@@ -53,3 +53,64 @@ func TestDeposedLeaderWritesNothing(t *testing.T) {
 		w.nothingLeft()
 	})
 }
+
+// A leader that is deposed and is about to remove its announcement removes nothing of the
+// next, which has replaced it meanwhile.
+func TestDeposedLeaderRemovesNothing(t *testing.T) {
+	harness.Bubble(t, func(hw *harness.World) {
+		w := place{hw}
+		a, b := w.Client(T), w.Client(T)
+		stall := func(c *harness.Client, op string) (release func()) {
+			var resume func()
+			c.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+				if resume == nil && f.Dir == coordtest.ToServer && f.Op == op {
+					resume = c.Link.Stall(coordtest.ToServer)
+				}
+				return coordtest.Pass
+			})
+			return func() {
+				t.Helper()
+				if resume == nil {
+					t.Fatalf("no %s has been stalled", op)
+				}
+				resume()
+			}
+		}
+		ha := w.leads(a, "a")
+		w.Rest()
+		hb := w.election(b).Campaign(bg, []byte("b"))
+		time.Sleep(time.Second) // of the bubble: until a follows its place
+		remove, announce := stall(a, "delete"), stall(b, "multi")
+		w.Delete(harness.Guard(ha).Path)
+		w.Wait("term", hb.Acquired())
+		w.Rest()
+		announce()
+		w.Rest()
+		announced := func() {
+			t.Helper()
+			if got := w.Get(w.Dir + "-leader"); !strings.HasSuffix(got, "\nb") {
+				t.Fatalf("announcement %q", got)
+			}
+		}
+		announced()
+		writes := 0
+		b.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.Op == "multi" {
+				writes++
+			}
+			return coordtest.Pass
+		})
+		remove()
+		w.Wait("end", ha.Done())
+		w.Rest()
+		if announced(); writes > 0 {
+			t.Errorf("%d writes of its leader", writes)
+		}
+		w.Must(w.election(b).Publish(bg, hb, []byte("also b"))) // it knows the version
+		if writes != 1 {
+			t.Errorf("%d writes for a new value", writes)
+		}
+		w.Must(hb.Release(bg))
+		w.nothingLeft()
+	})
+}

@@ -33,8 +33,11 @@
 //
 // At the end of a term its announcement is removed in such a transaction. If the znode in
 // the queue goes first, that is no longer possible. Then the announcement is read, and
-// deleted if it is that of the term. If the next leader has replaced it in between, that
-// deletion may hit the new one; its leader makes it again.
+// deleted, in the version that was read, if it is that of the term. If the next leader has
+// replaced it in between, that deletion fails, because the new one has another version. It
+// may still hit the new one in rare cases: if the next leader has changed its value since
+// until the versions are the same, if an operator has removed the old one, or if the
+// deletion is repeated because its answer was lost. Then that leader makes it again.
 //
 // An observer watches the announcement and nothing else. When there has been none for about
 // a second, it follows the queue instead, until there is one: so it sees leaders that do

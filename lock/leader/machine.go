@@ -49,7 +49,8 @@ const (
 //
 // Create, replace, set and retract are transactions that check the leader's znode in the
 // queue. So they are carried out only while it leads, in whatever state the announcement
-// is. Remove is bound to a version alone, which that of the next leader may have as well.
+// is. Remove is bound to a version alone. So what replaces an announcement has another
+// version: see replacing.
 type announcer struct {
 	at      sight // what was last seen
 	unsure  bool  // and that may be wrong
@@ -127,8 +128,19 @@ func (a announcer) after(v verb, r reply, want []byte) announcer {
 		a.unsure = true
 	case v == set:
 		a.at = sight{ours, a.at.version + 1, want}
-	default: // created, or replaced
+	case v == replace:
+		a.at, a.exposed = sight{ours, replacing(a.at.version), want}, true
+	default: // created
 		a.at, a.exposed = sight{ours, 0, want}, true
 	}
 	return a
+}
+
+// replacing returns the version that our announcement begins with if it replaces one of
+// version old. It is another one: the former leader may be about to remove what it read.
+func replacing(old int32) int32 {
+	if old == 0 {
+		return 1
+	}
+	return 0
 }

@@ -67,10 +67,11 @@ type steps struct {
 	next      func(announcer, []byte) verb
 	heard     func(announcer, sight) announcer
 	after     func(announcer, verb, reply, []byte) announcer
+	replacing func(int32) int32
 	unguarded bool
 }
 
-var right = steps{next: announcer.next, heard: announcer.heard, after: announcer.after}
+var right = steps{next: announcer.next, heard: announcer.heard, after: announcer.after, replacing: replacing}
 
 // text has each byte as data, so that no state shares memory that is written to.
 var text = func() (all [256][]byte) {

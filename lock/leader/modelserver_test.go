@@ -12,6 +12,9 @@ func (m *model) serve(i int8, v verb, version int32, data byte) reply {
 		return deposed
 	case v == create && n.there, v == replace && !as, v == set && !as, v == remove && !as, v == retract && !n.there:
 		return outdated
+	case v == remove && m.rule.spares && n.owner != i:
+		m.fault = "the announcement of another is removed"
+		return carriedOut
 	case v == remove, v == retract:
 		m.change(znode{})
 		return carriedOut
@@ -19,9 +22,12 @@ func (m *model) serve(i int8, v verb, version int32, data byte) reply {
 	if !m.sides[i].place {
 		m.fault = "a leader that was deposed has written"
 	}
-	if v == set {
+	switch v {
+	case set:
 		m.change(znode{there: true, owner: n.owner, version: n.version + 1, data: data})
-	} else {
+	case replace:
+		m.change(znode{there: true, owner: i, version: m.step.replacing(version), data: data})
+	default:
 		m.change(znode{there: true, owner: i, data: data})
 	}
 	return carriedOut

@@ -215,6 +215,9 @@ func (w *writer) do(v verb) {
 		ops = []coord.Op{coord.OpCreate(w.path, w.want, coord.Ephemeral)}
 	case replace:
 		ops = []coord.Op{coord.OpDelete(w.path, version), coord.OpCreate(w.path, w.want, coord.Ephemeral)}
+		if replacing(version) == 1 {
+			ops = append(ops, coord.OpSet(w.path, w.want, 0))
+		}
 	case set:
 		ops = []coord.Op{coord.OpSet(w.path, w.want, version)}
 	case retract:
