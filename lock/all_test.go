@@ -226,7 +226,7 @@ var alls = []scenario{
 		h = w.all(a, "a", "b", "c")
 		w.Grant(h)
 		w.Must(h.Release(bg))
-		n.Is("a hold of three locks", 0, "delete", "delete", "delete", "multi", "multi", "multi")
+		n.IsBrief("a hold of three locks", "delete", "delete", "delete", "multi", "multi", "multi")
 	}},
 	{"a lock that may not be removed is named by the release", func(w place) {
 		a := w.Client(T)

@@ -108,16 +108,20 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// killAll has a process die at each step, with processes and a directory of their own for each,
-// all at the same time: they mostly wait for the ends of sessions.
+// killAll has a process die at each step, with processes and a directory of their own for each.
+// A few plays run at the same time: they mostly wait for the ends of sessions. More would, on
+// a busy machine, keep each other's processes from their work.
 func killAll(t *testing.T, server string, steps map[string]string) {
 	var all sync.WaitGroup
+	turns := make(chan struct{}, 3)
 	n := 0
 	for step, who := range steps {
 		n++
 		chroot := fmt.Sprintf("/twophase-%d-%d", time.Now().UnixNano(), n)
 		dir := t.TempDir()
 		all.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			x := &play{ctx: ctx, zk: server + chroot, dir: dir, step: step, victim: who}

@@ -95,7 +95,7 @@ func TestCycles(t *testing.T) {
 			case <-time.After(5 * time.Minute):
 				w.Fatalf("a cycle does not end\n%s", w.Tree())
 			}
-			if let == 0 {
+			if w.Fake != nil && let == 0 { // a real server may be slower than every time-out
 				w.Error("nobody was let in")
 			}
 			w.Logf("%d of %d were let in", let, 2*n*cycles)

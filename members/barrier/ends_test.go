@@ -77,6 +77,26 @@ var ends = []scenario{
 		w.Wants(ha.Err(), coord.ErrDeleted)
 		w.release(ha, hb)
 	}},
+	{"one whose znode an operator has deleted leaves alone what another has put there", func(w *place) {
+		a, b := w.Client(T), w.Client(T)
+		ha := w.enter(a, 2, "m")
+		w.in(1)
+		if w.Fake != nil {
+			w.Rest()
+		}
+		heal := a.Link.Stall(coordtest.Both)
+		w.Delete(w.Dir + "/m")
+		hb := w.enter(b, 2, "m")
+		w.in(1)
+		heal()
+		w.Wait("done", ha.Done())
+		w.Wants(ha.Err(), coord.ErrDeleted)
+		w.pending(hb)
+		hc := w.enter(w.Client(T), 2, "c")
+		w.acquired(hb, hc)
+		w.release(hb, hc)
+		w.nothingLeft()
+	}},
 	{"a guard passes while it is inside, and tokens increase", func(w *place) {
 		c := w.Client(T)
 		var last coord.Token

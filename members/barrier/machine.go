@@ -79,7 +79,7 @@ const (
 	open           // open a round of the members, if all are in and the directory has the version
 	await          // follow ready until it is there
 	follow         // follow the znode of the first of the members
-	remove         // remove our znodes; with last, and ready, if the directory has the version
+	remove         // remove our znodes; with last, and ready, if the directory has the version; singly, if one was deleted
 	clear          // remove ready, if the directory has the version
 )
 
@@ -90,6 +90,7 @@ type op struct {
 	version int32
 	members []string
 	last    bool
+	singly  bool
 }
 
 // A machine decides what one that enters does next. It is a value: what it has come to

@@ -71,20 +71,24 @@ func (w *world) serve(i int) input {
 		w.fire(func(c *client) *followedNode { return &c.ready }, func(*client) bool { return true }, sent, false)
 		return input{kind: opened}
 	case remove:
-		switch {
-		case w.guards[i] == 0:
-			return input{kind: removed}
-		case w.own(i) == 0, !o.last:
-			w.guards[i] = 0
-			w.unlink(k, int8(i))
-			return input{kind: removed}
-		case !w.ready || o.version != int32(w.version):
-			w.guards[i] = 0
-			w.unlink(k, int8(i))
+		if w.guards[i] == 0 {
 			return input{kind: removed}
 		}
 		w.guards[i] = 0
-		w.unlink(k, int8(i))
+		owner := w.nodes[k].owner
+		switch {
+		case int(owner) == i && w.nodes[k].czxid != 0:
+		case o.singly, w.nodes[k].czxid == 0:
+			return input{kind: removed}
+		case c.m.vanished:
+			w.fault = "removes what it knows to be another's"
+		default: // it has not heard yet that its own was deleted
+			w.clients[owner].left = true
+		}
+		w.unlink(k, owner)
+		if !o.last || !w.ready || o.version != int32(w.version) {
+			return input{kind: removed}
+		}
 		w.end()
 		return input{kind: closed}
 	case clear:

@@ -1,7 +1,10 @@
 package barrier
 
 import (
+	"bytes"
+	"reflect"
 	"testing"
+	"unsafe"
 
 	"github.com/zkcoord/zkcoord/internal/explore"
 )
@@ -105,6 +108,11 @@ var mutants = []struct {
 		}
 		return m.step(in)
 	}},
+	{"removes by its name a znode that is another's by now", rule{n: 1, many: 2, rounds: 1, same: true, budget: budget{delete: 1}}, func(m *machine, in input) op {
+		o := m.step(in)
+		o.singly = false
+		return o
+	}},
 	{"ends a round that others are in", rule{n: 2, many: 2, rounds: 1}, func(m *machine, in input) op {
 		o := m.step(in)
 		if m.state == going {
@@ -183,5 +191,35 @@ func TestMutants(t *testing.T) {
 				t.Errorf("not found in %d states", states)
 			}
 		})
+	}
+}
+
+// Machines and requests that differ in any field, but for those that never change, are
+// told apart by the walk.
+func TestKey(t *testing.T) {
+	w := newWorld(&rule{n: 1, many: 1, rounds: 1}, (*machine).step)
+	plain := w.Key(nil)
+	values := []any{true, 1, int32(1), int64(1), "a", []string{"a"}, error(errDeleted), waiting, create}
+	for _, part := range []any{&w.clients[0].m, &w.clients[0].req} {
+		v := reflect.ValueOf(part).Elem()
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if part == any(&w.clients[0].m) && (name == "id" || name == "n" || name == "lost") {
+				continue
+			}
+			f := reflect.NewAt(v.Field(i).Type(), unsafe.Pointer(v.Field(i).UnsafeAddr())).Elem()
+			was := reflect.ValueOf(f.Interface())
+			for _, x := range values {
+				if reflect.TypeOf(x).AssignableTo(f.Type()) {
+					f.Set(reflect.ValueOf(x))
+				}
+			}
+			if bytes.Equal(w.Key(nil), plain) {
+				t.Errorf("%T.%s is not in the key", part, name)
+			}
+			if f.SetZero(); was.IsValid() {
+				f.Set(was)
+			}
+		}
 	}
 }

@@ -158,8 +158,13 @@ func (d *driver) open(o op) input {
 	return input{kind: refused, err: err}
 }
 
-// remove removes our znodes, and with o.last ready with them.
+// remove removes our znodes, and with o.last ready with them. As in create, a removal
+// cannot be bound to an owner. So if our znode was deleted, and we have not heard of it, it
+// may hit what another has put there since.
 func (d *driver) remove(o op, token int64) input {
+	if o.singly {
+		return d.removeSingly(token)
+	}
 	own := []coord.Op{coord.OpDelete(d.guard, -1), coord.OpDelete(d.path(d.m.id), -1)}
 	all := own
 	if o.last {

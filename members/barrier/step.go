@@ -76,7 +76,9 @@ func (m *machine) step(in input) op {
 
 // decide goes on when it is known how the directory is.
 func (m *machine) decide(b barrier) op {
-	in := !m.vanished && slices.Contains(b.members, m.id)
+	in := slices.Contains(b.members, m.id)
+	m.vanished = m.vanished || m.in && !in && !b.few
+	in = in && !m.vanished
 	over := !b.open || m.patient && b.version != m.round
 	switch {
 	case m.in && m.cause == nil && (b.few || in):
@@ -209,7 +211,7 @@ func (m *machine) list(o op) op {
 
 func (m *machine) remove(o op) op {
 	m.state = removing
-	o.action = remove
+	o.action, o.singly = remove, m.vanished
 	return o
 }
 

@@ -25,6 +25,8 @@ var rules = []rule{
 	{name: "two, a refusal", n: 2, many: 2, rounds: 1, budget: budget{refuse: 1}},
 	{name: "two, a relic", n: 2, many: 2, rounds: 1, relic: true, patent: true, budget: budget{loss: 1}},
 	{name: "two of one ID", n: 1, many: 2, rounds: 1, same: true, budget: budget{loss: 1}},
+	{name: "two of one ID, an operator", n: 1, many: 2, rounds: 1, same: true, budget: budget{delete: 1}},
+	{name: "two of one ID, a loss, an operator", n: 1, many: 2, rounds: 1, same: true, deep: true, budget: budget{loss: 1, delete: 1}},
 	{name: "two, one is enough", n: 1, many: 2, rounds: 2, patent: true},
 	{name: "two that disagree", n: 1, differ: true, many: 2, rounds: 1, budget: budget{loss: 1}},
 	{name: "three", n: 3, many: 3, rounds: 1, patent: true},
@@ -158,6 +160,7 @@ func (w *world) Stuck() string {
 	return ""
 }
 
+// Key has every field of w, or states that differ would be taken for one.
 func (w *world) Key(b []byte) []byte {
 	bits := func(all ...bool) (f byte) {
 		for i, bit := range all {
@@ -185,9 +188,9 @@ func (w *world) Key(b []byte) []byte {
 		c := &w.clients[i]
 		m, q, r := &c.m, &c.req, &c.reply
 		b = append(b, byte(m.state), byte(m.token), byte(m.round), name(m.ahead), failure(m.cause), failure(m.stays),
-			bits(m.in, m.sure, m.patient, m.known, m.blind), byte(c.born), byte(c.asks),
+			bits(m.in, m.sure, m.vanished, m.patient, m.known, m.blind), byte(c.born), byte(c.asks),
 			bits(c.up, c.over, c.ended, c.left, c.granted, c.quit), byte(c.owed), byte(c.round), byte(c.phase),
-			byte(q.action), byte(q.n), byte(q.version), names(q.members), bits(q.last, r.open, r.few),
+			byte(q.action), byte(q.n), byte(q.version), names(q.members), bits(q.last, q.singly, r.open, r.few),
 			byte(r.kind), byte(r.version), names(r.members), byte(r.token), failure(r.err))
 		for which := range int8(3) {
 			f := c.stream(which)
