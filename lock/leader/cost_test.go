@@ -14,13 +14,15 @@ import (
 	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/internal/ensemble"
 	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/lock/leader"
 )
 
 // What a term and its announcement cost, and what they cost an observer.
 func TestCost(t *testing.T) {
 	inBoth(t, []scenario{{"a term, a change of its value, and its end", func(w place) {
 		a, b, o := w.Client(harness.Long), w.Client(harness.Long), w.Client(harness.Long)
-		w.Must(w.leads(a, "").Release(bg)) // so that the directory is there
+		w.Must(w.leads(a, "").Release(bg))      // so that the directory is there
+		leader.SetPatience(o.Client, time.Hour) // it asks for no queue, however slow this test is
 		view := w.watch(o)
 		view.sees("nobody")
 		h := w.leads(b, "b") // what is followed while nobody is announced is followed no more
@@ -90,6 +92,7 @@ func TestScale(t *testing.T) {
 	costs := make([]*harness.Cost, watching)
 	for i := range observers {
 		o := w.Client(harness.Long)
+		leader.SetPatience(o.Client, time.Hour) // it asks for no queue, however slow this test is
 		observers[i] = w.watch(o)
 		observers[i].sees(by("first", h))
 		costs[i] = w.Cost(o)

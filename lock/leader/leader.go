@@ -103,8 +103,8 @@ func (e *Election) Publish(ctx context.Context, h *coord.Hold, value []byte) err
 	case err != nil:
 		return e.fail("publish", err)
 	case t == nil || t.dir != e.dir:
-		if err := h.Err(); err != nil {
-			return err
+		if h != nil && h.Err() != nil {
+			return h.Err()
 		}
 		return e.fail("publish", ErrNoTerm)
 	}

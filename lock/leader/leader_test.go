@@ -93,6 +93,7 @@ var elections = []scenario{
 		other := lock.New(a.Client, w.Dir+"-lock").Acquire(bg)
 		w.Must(other.Wait())
 		w.WantsOp(e.Publish(bg, other, nil), "publish", w.Dir, leader.ErrNoTerm)
+		w.WantsOp(e.Publish(bg, nil, nil), "publish", w.Dir, leader.ErrNoTerm)
 		w.Must(other.Release(bg))
 		w.Must(h.Release(bg))
 		w.WantsOp(e.Publish(bg, h, nil), "release", w.Dir, coord.ErrReleased)

@@ -112,6 +112,17 @@ func (e *Election) Watch(ctx context.Context) *event.Stream[View] {
 // asks for the queue.
 const patience = time.Second
 
+// A patienceKey is the key of another patience in a client's values, for tests.
+type patienceKey struct{}
+
+// patienceOf returns the patience of the observers of c.
+func patienceOf(c *coord.Client) time.Duration {
+	if v, ok := c.Kit().Values().Load(patienceKey{}); ok {
+		return v.(time.Duration)
+	}
+	return patience
+}
+
 // An observer follows who leads. One goroutine owns it.
 type observer struct {
 	e   *Election
@@ -187,7 +198,7 @@ func (o *observer) publish() {
 	case !o.began:
 		o.joinQueue()
 	default:
-		o.impatient = time.After(backoff.Jitter(patience))
+		o.impatient = time.After(backoff.Jitter(patienceOf(o.e.c)))
 	}
 	suspended := o.announcement.Suspended
 	if !ok && o.queue != nil {
