@@ -84,7 +84,7 @@ var allRefusals = []scenario{
 		if _, there, err := a.Exists(bg, w.Dir+"/b"); there || err != nil {
 			w.Errorf("somebody has asked for b: %v", err)
 		}
-		// A Mutex knows that its caller holds it through All, be it the first or not.
+		// A Mutex knows that its caller holds it through All, whether it is the first or not.
 		for _, name := range []string{"x", "y"} {
 			w.Wants(w.Outcome(w.locks(a, name)[0].Acquire(both.Context(bg))), lock.ErrNested)
 		}

@@ -2,7 +2,6 @@ package claim
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
@@ -48,26 +47,13 @@ var rules = []rule{
 	{name: "one with a guard, one without, losses", n: 2, bare: 1, deep: true, budget: budget{loss: 2, delete: 1, fresh: 1}},
 }
 
-// deep has the large worlds walked through too.
-var deep = os.Getenv("ZKCOORD_STRESS") != ""
-
 // In every world: no two hold, nobody holds while a guard of an earlier holder lets
 // something pass, no release removes what another holds (R14, R78), a holder hears
 // of its end, nobody ends but with a cause or is left waiting (R24), and nothing is
 // left of a claim that has ended (R29), unless the ensemble has refused to remove it.
 func TestWalk(t *testing.T) {
 	for _, r := range rules {
-		t.Run(r.name, func(t *testing.T) {
-			if r.deep && !deep {
-				t.Skip("a large world: make stress walks through it")
-			}
-			t.Parallel()
-			states, fault := explore.Walk[*world](newWorld(&r, (*machine).step))
-			if fault != "" {
-				t.Fatal(fault)
-			}
-			t.Logf("%d states", states)
-		})
+		explore.Through[*world](t, r.name, r.deep, func() world { return newWorld(&r, (*machine).step) })
 	}
 }
 

@@ -3,8 +3,10 @@ package explore
 import (
 	"fmt"
 	"hash/maphash"
+	"os"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // A World is everything that can differ between two states. It is copied by
@@ -88,4 +90,23 @@ func Walk[P World[W, A], W any, A fmt.Stringer](start W) (states int, fault stri
 		level, ids = next, nextIDs
 	}
 	return len(origins), ""
+}
+
+// deep has the large worlds walked through too.
+var deep = os.Getenv("ZKCOORD_STRESS") != ""
+
+// Through walks through the world that start returns, in a subtest of that name, beside
+// others. One that is large is left to make stress.
+func Through[P World[W, A], W any, A fmt.Stringer](t *testing.T, name string, large bool, start func() W) {
+	t.Run(name, func(t *testing.T) {
+		if large && !deep {
+			t.Skip("a large world: make stress walks through it")
+		}
+		t.Parallel()
+		states, fault := Walk[P](start())
+		if fault != "" {
+			t.Fatal(fault)
+		}
+		t.Logf("%d states", states)
+	})
 }

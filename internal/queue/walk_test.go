@@ -2,7 +2,6 @@ package queue
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
@@ -16,9 +15,6 @@ import (
 // order but none ordered with another, as a driver's select may find them.
 // model_test.go says what can happen, modelserver_test.go what comes of it.
 
-// deep has the large worlds walked through too.
-var deep = os.Getenv("ZKCOORD_STRESS") != ""
-
 // In every world: a predecessor that goes at any instant, between the listing and
 // the watch too, is noticed (R11), and nobody ends but with a cause or is left
 // waiting (R24): "stuck" and "over without a cause". With three contenders no two
@@ -27,17 +23,7 @@ var deep = os.Getenv("ZKCOORD_STRESS") != ""
 // hand-over costs (R89) is in testdata/contended.txt, and on the wire in locktest.
 func TestWalk(t *testing.T) {
 	for _, r := range rules {
-		t.Run(r.name, func(t *testing.T) {
-			if r.deep && !deep {
-				t.Skip("a large world: make stress walks through it")
-			}
-			t.Parallel()
-			states, fault := explore.Walk[*world](newWorld(&r, (*machine).step))
-			if fault != "" {
-				t.Fatal(fault)
-			}
-			t.Logf("%d states", states)
-		})
+		explore.Through[*world](t, r.name, r.deep, func() world { return newWorld(&r, (*machine).step) })
 	}
 }
 

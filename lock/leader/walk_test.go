@@ -1,14 +1,10 @@
 package leader
 
 import (
-	"os"
 	"testing"
 
 	"github.com/zkcoord/zkcoord/internal/explore"
 )
-
-// deep has the large worlds walked through too.
-var deep = os.Getenv("ZKCOORD_STRESS") != ""
 
 // A rule is one world to be walked through to the end.
 type rule struct {
@@ -44,16 +40,7 @@ var rules = []rule{
 // meddles, an answer is lost, or the next publishes often: then that comes back.
 func TestWalk(t *testing.T) {
 	for _, r := range rules {
-		t.Run(r.name, func(t *testing.T) {
-			if r.deep && !deep {
-				t.Skip("a large world: make stress walks through it")
-			}
-			states, fault := explore.Walk[*model](newModel(&r, right))
-			if fault != "" {
-				t.Fatal(fault)
-			}
-			t.Logf("%d states", states)
-		})
+		explore.Through[*model](t, r.name, r.deep, func() model { return newModel(&r, right) })
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/zkcoord/zkcoord/internal/explore"
-	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
 // The walk takes a few machines through every order in which a server, the links, their
@@ -48,17 +47,7 @@ var rules = []rule{
 // it.
 func TestWalk(t *testing.T) {
 	for _, r := range rules {
-		t.Run(r.name, func(t *testing.T) {
-			if r.deep && !harness.Stress {
-				t.Skip("a large world: make stress walks through it")
-			}
-			t.Parallel()
-			states, fault := explore.Walk[*world](newWorld(&r, (*machine).step))
-			if fault != "" {
-				t.Fatal(fault)
-			}
-			t.Logf("%d states", states)
-		})
+		explore.Through[*world](t, r.name, r.deep, func() world { return newWorld(&r, (*machine).step) })
 	}
 }
 

@@ -2,7 +2,6 @@ package barrier
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
@@ -46,9 +45,6 @@ var rules = []rule{
 	{name: "three, two are enough, two rounds", n: 2, many: 3, rounds: 2, deep: true},
 }
 
-// deep has the large worlds walked through too.
-var deep = os.Getenv("ZKCOORD_STRESS") != ""
-
 // In every world: nobody is let in but by a round that was opened with n of whom it was
 // one; nobody enters a round that is open; a round does not end while somebody is in it;
 // nobody who leaves is done while another of its round is in; everybody who was in when a
@@ -56,17 +52,7 @@ var deep = os.Getenv("ZKCOORD_STRESS") != ""
 // one that has ended, or of a round in which nobody is.
 func TestWalk(t *testing.T) {
 	for _, r := range rules {
-		t.Run(r.name, func(t *testing.T) {
-			if r.deep && !deep {
-				t.Skip("a large world: make stress walks through it")
-			}
-			t.Parallel()
-			states, fault := explore.Walk[*world](newWorld(&r, (*machine).step))
-			if fault != "" {
-				t.Fatal(fault)
-			}
-			t.Logf("%d states", states)
-		})
+		explore.Through[*world](t, r.name, r.deep, func() world { return newWorld(&r, (*machine).step) })
 	}
 }
 
