@@ -93,7 +93,19 @@ const manyAhead = 64
 
 // BatonsBehind makes the contenders of c get a baton late behind n others, for tests. It
 // must be called before c contends.
-func BatonsBehind(c *coord.Client, n int) { crowdsOf(c).many = n }
+func BatonsBehind(c *coord.Client, n int) {
+	all := crowdsOf(c)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.many = n
+}
+
+// manyAhead returns how many must be before a contender of this client, see the constant.
+func (all *crowds) manyAhead() int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.many
+}
 
 // ExpectCrowd makes the next contender of c in dir expect others before it and behind it,
 // for tests.

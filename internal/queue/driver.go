@@ -62,7 +62,7 @@ func newDriver(ctx context.Context, c *coord.Client, e Entry, k *coord.Keeper) (
 	}
 	d := &driver{Entry: e, c: c, s: s, k: k, ctx: ctx, canceled: ctx.Done(), released: k.Released()}
 	known := crowdsOf(c)
-	d.m = machine{id: newID(), mode: e.Mode, try: e.Try, many: known.many, causes: &reasons}
+	d.m = machine{id: newID(), mode: e.Mode, try: e.Try, many: known.manyAhead(), causes: &reasons}
 	if e.Mode != Read && !e.Try {
 		d.m.id += known.get(e.Dir).mark()
 	}

@@ -24,11 +24,9 @@
 //   - Contenders that disagree about n are told so, with [ErrPermits]. [Semaphore.Resize]
 //     changes n on purpose.
 //
-// There is no weighted acquisition, by which one contender holds several permits. It would
-// take as many leases in one transaction as the contender asks for, and so one Hold with
-// several znodes, each of which may be deleted or revoked alone, while a Guard checks one;
-// and a contender that asks for many would keep all behind it waiting while permits are
-// free.
+// There is no weighted acquisition, by which one contender holds several permits. A
+// contender that asks for many would keep all behind it waiting while permits are free, and
+// each of its leases may be deleted or revoked alone.
 //
 // # How it fails
 //
