@@ -9,11 +9,16 @@ import (
 	"time"
 )
 
-// hosts shows a session's conn the server list. It implements [zk.HostProvider].
+// hosts is what go-zookeeper's conn of a session takes for its list of servers. It
+// implements [zk.HostProvider]. It names no server: dial chooses one, because choosing may
+// take time.
 type hosts struct{ s *Session }
 
+// someServer is the name of every server for go-zookeeper.
+const someServer = "zookeeper:2181"
+
 func (h hosts) Init([]string) error { return nil }
-func (h hosts) Len() int            { return len(h.s.c.servers.addrs) }
+func (h hosts) Len() int            { return 1 }
 
 // Connected does nothing: the library calls it when a server has granted the session,
 // which a server does even for a client that it will not serve. See tappedConn.served.
@@ -31,13 +36,14 @@ func (h hosts) Next() (server string, retryStart bool) {
 			close(h.s.draining)
 		}
 	}
-	return h.s.c.servers.pick(), over
+	return someServer, over
 }
 
 // dial opens one connection for the session's conn, with a tap, unless the session is
-// over. It is a [zk.Dialer], but bounds time in its own way. The pause between attempts is
-// here, before the attempt, because the library makes none: it tries again at once.
-func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) {
+// over. It is a [zk.Dialer], but chooses the server and bounds time in its own way. The
+// pause between attempts is here, before the attempt, because the library makes none: it
+// tries again at once.
+func (s *Session) dial(network, _ string, _ time.Duration) (net.Conn, error) {
 	budget, pause := s.urgency()
 	if d := s.c.servers.pause(pause); d > 0 {
 		timer := time.NewTimer(d)
@@ -48,19 +54,18 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 			return nil, s.Err()
 		}
 	}
-	s.c.servers.dialing(addr)
 	began := time.Now()
 	by := began.Add(budget)
 	ctx, cancel := context.WithDeadline(s.ctx, by)
 	defer cancel()
-	conn, err := s.c.open(ctx, network, addr)
+	conn, at, err := s.c.open(ctx, network)
 	if err != nil {
 		if s.Err() == nil { // otherwise it is no fault of the server's
-			s.c.failed(addr, began, err)
+			s.c.failed(at, began, err)
 		}
 		return nil, err
 	}
-	wire, err := s.adopt(conn, addr, began, by)
+	wire, err := s.adopt(conn, at, began, by)
 	if err != nil {
 		wire.abort()
 		return nil, err
@@ -81,7 +86,7 @@ func (s *Session) urgency() (budget, pause time.Duration) {
 	switch {
 	case !established:
 		budget = max(t.silence()<<min(rounds, 5), patience(rounds))
-	case len(list.addrs) == 1: // no other to try
+	case list.size() == 1: // no other to try
 		budget = min(t.silence(), patience(rounds))
 	default:
 		budget = t.handshake(rounds)
@@ -92,25 +97,25 @@ func (s *Session) urgency() (budget, pause time.Duration) {
 	return budget, min(time.Second, t.heartbeat()/4)
 }
 
-// open dials addr and secures the connection. It does so on a goroutine of its own: the
-// calling one is the library's, and if a function of the program ended that, with
-// runtime.Goexit, the session would never connect again, nor end.
-func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn, err error) {
-	err = errExited
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		conn, err = c.connect(ctx, network, addr)
-	}()
-	<-done
-	return conn, err
+// open dials the next server and secures the connection.
+func (c *Client) open(ctx context.Context, network string) (conn net.Conn, at server, err error) {
+	at = unlisted
+	err = returned(func() (err error) {
+		if at, err = c.servers.pick(ctx); err != nil {
+			return err
+		}
+		c.servers.dialing(at)
+		conn, err = c.connect(ctx, network, at)
+		return err
+	})
+	return conn, at, err
 }
 
 // connect does the work of open. The program's Dial is bounded by ctx, and so is the TLS
 // handshake. Any error is recorded as the server's, for the report of what is wrong with
 // each.
-func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := c.opts.Dial(ctx, network, addr)
+func (c *Client) connect(ctx context.Context, network string, at server) (net.Conn, error) {
+	conn, err := c.opts.Dial(ctx, network, at.addr)
 	switch {
 	case err != nil:
 		return nil, err
@@ -122,7 +127,7 @@ func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, e
 	config := c.opts.TLS
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(addr) // addr was made by JoinHostPort
+		config.ServerName = at.host() // and not its address, which certificates seldom have
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {

@@ -37,9 +37,9 @@ import (
 type tappedConn struct {
 	net.Conn
 	s      *Session
-	server string
-	// began is when it was dialed.
-	began time.Time
+	server server
+	// began is when it was dialed, and by when the server must serve the session.
+	began, by time.Time
 	// seen is the newest zxid that the session had seen when the connection was made. What
 	// it sees later must not be in SetWatches: there would be no event for a change before
 	// it, though the change may be unread.
@@ -97,13 +97,14 @@ const (
 // adopt returns conn, a connection to server, with a tap, and makes it the session's
 // connection, unless the session is over. The server must serve the session before the
 // time by.
-func (s *Session) adopt(conn net.Conn, server string, began, by time.Time) (*tappedConn, error) {
+func (s *Session) adopt(conn net.Conn, server server, began, by time.Time) (*tappedConn, error) {
 	_ = conn.SetDeadline(by) // best effort: a conn without deadlines is used all the same
 	t := &tappedConn{
 		Conn:    conn,
 		s:       s,
 		server:  server,
 		began:   began,
+		by:      by,
 		in:      bufio.NewReaderSize(conn, 4<<10),
 		writing: make(chan struct{}, 1),
 		direct:  newDirect(conn),
