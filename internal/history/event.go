@@ -94,6 +94,10 @@ const (
 	Expire = "expire" // its session was closed by hand
 )
 
+// Isolate is the fault of a leader that is cut off from the other servers, not from its
+// clients: until it notices, what it answers to Get and Sum may be old.
+const Isolate = "isolate"
+
 // Expired is the F of a Suspended after which a stream may go back, since a session that
 // begins may be that of a server behind.
 const Expired = "expired"
