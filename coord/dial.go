@@ -9,16 +9,11 @@ import (
 	"time"
 )
 
-// hosts is what go-zookeeper's conn of a session takes for its list of servers. It
-// implements [zk.HostProvider]. It names no server: dial chooses one, because choosing may
-// take time.
+// hosts chooses the servers for a session's conn. It implements [zk.HostProvider].
 type hosts struct{ s *Session }
 
-// someServer is the name of every server for go-zookeeper.
-const someServer = "zookeeper:2181"
-
 func (h hosts) Init([]string) error { return nil }
-func (h hosts) Len() int            { return 1 }
+func (h hosts) Len() int            { return h.s.c.servers.size() }
 
 // Connected does nothing: the library calls it when a server has granted the session,
 // which a server does even for a client that it will not serve. See tappedConn.served.
@@ -28,6 +23,9 @@ func (h hosts) Connected() {}
 // wrap-around: the library would reject requests and sleep for a second. Once the
 // session is over it always reports one: only then does the library's loop end.
 func (h hosts) Next() (server string, retryStart bool) {
+	if h.s.Err() == nil {
+		h.s.choose()
+	}
 	over := h.s.Err() != nil
 	if over {
 		select {
@@ -36,14 +34,21 @@ func (h hosts) Next() (server string, retryStart bool) {
 			close(h.s.draining)
 		}
 	}
-	return someServer, over
+	return h.s.dialing.at.String(), over
 }
 
-// dial opens one connection for the session's conn, with a tap, unless the session is
-// over. It is a [zk.Dialer], but chooses the server and bounds time in its own way. The
-// pause between attempts is here, before the attempt, because the library makes none: it
-// tries again at once.
-func (s *Session) dial(network, _ string, _ time.Duration) (net.Conn, error) {
+// A dialing is one attempt to connect a session.
+type dialing struct {
+	at server
+	// began is when it began, and by when the server must serve the session.
+	began, by time.Time
+	// err is why there is no server to dial.
+	err error
+}
+
+// choose begins the next attempt, after the pause before it. The pause is here because the
+// library makes none: it tries again at once.
+func (s *Session) choose() {
 	budget, pause := s.urgency()
 	if d := s.c.servers.pause(pause); d > 0 {
 		timer := time.NewTimer(d)
@@ -51,21 +56,38 @@ func (s *Session) dial(network, _ string, _ time.Duration) (net.Conn, error) {
 		select {
 		case <-timer.C:
 		case <-s.Done():
-			return nil, s.Err()
+			return
 		}
 	}
-	began := time.Now()
-	by := began.Add(budget)
-	ctx, cancel := context.WithDeadline(s.ctx, by)
+	a := dialing{at: unlisted, began: time.Now()}
+	a.by = a.began.Add(budget)
+	ctx, cancel := context.WithDeadline(s.ctx, a.by)
 	defer cancel()
-	conn, at, err := s.c.open(ctx, network)
+	a.err = returned(func() (err error) {
+		a.at, err = s.c.servers.pick(ctx)
+		return err
+	})
+	s.dialing = a
+}
+
+// dial opens one connection for the session's conn, with a tap, unless the session is
+// over. It is a [zk.Dialer], but bounds time in its own way.
+func (s *Session) dial(network, _ string, _ time.Duration) (net.Conn, error) {
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	a := s.dialing
+	conn, err := net.Conn(nil), a.err
+	if err == nil {
+		conn, err = s.c.open(s.ctx, network, a)
+	}
 	if err != nil {
 		if s.Err() == nil { // otherwise it is no fault of the server's
-			s.c.failed(at, began, err)
+			s.c.failed(a.at, a.began, err)
 		}
 		return nil, err
 	}
-	wire, err := s.adopt(conn, at, began, by)
+	wire, err := s.adopt(conn, a)
 	if err != nil {
 		wire.abort()
 		return nil, err
@@ -97,18 +119,16 @@ func (s *Session) urgency() (budget, pause time.Duration) {
 	return budget, min(time.Second, t.heartbeat()/4)
 }
 
-// open dials the next server and secures the connection.
-func (c *Client) open(ctx context.Context, network string) (conn net.Conn, at server, err error) {
-	at = unlisted
+// open dials the server of a and secures the connection.
+func (c *Client) open(ctx context.Context, network string, a dialing) (conn net.Conn, err error) {
+	ctx, cancel := context.WithDeadline(ctx, a.by)
+	defer cancel()
+	c.servers.dialing(a.at)
 	err = returned(func() (err error) {
-		if at, err = c.servers.pick(ctx); err != nil {
-			return err
-		}
-		c.servers.dialing(at)
-		conn, err = c.connect(ctx, network, at)
+		conn, err = c.connect(ctx, network, a.at)
 		return err
 	})
-	return conn, at, err
+	return conn, err
 }
 
 // connect does the work of open. The program's Dial is bounded by ctx, and so is the TLS

@@ -39,7 +39,7 @@ func (t *tappedConn) authenticateSASL() error {
 	ctx, cancel := context.WithDeadline(t.s.ctx, t.by)
 	defer cancel()
 	var sasl SASL
-	err := returned(func() (err error) { sasl, err = begin(t.server.host()); return err })
+	err := returned(func() (err error) { sasl, err = begin(t.at.host()); return err })
 	switch {
 	case err != nil:
 		return fmt.Errorf("Options.SASL: %w", err)
