@@ -21,6 +21,9 @@ type Options struct {
 	// Namespaces makes each server run in a network namespace of its own, so that
 	// Isolate can cut it off from the others. That takes root.
 	Namespaces bool
+	// Relays makes the servers follow each other by way of this process, so that
+	// Lag can hold up what a follower is to do. It does not go with Namespaces.
+	Relays bool
 	// Secure has each server listen for TLS too, at Node.SecureAddr. What that takes
 	// of keys is for Config to say.
 	Secure bool
@@ -51,6 +54,8 @@ type Ensemble struct {
 	dir   string
 	nodes []*Node
 	net   *network // nil without Options.Namespaces
+	// By server, and by leader; nil without Options.Relays.
+	relays [][]*relay
 }
 
 // Start starts servers and waits until all of them serve; ctx bounds that and
@@ -59,6 +64,9 @@ type Ensemble struct {
 func Start(ctx context.Context, opts *Options) (*Ensemble, error) {
 	if n := opts.nodes(); n != 1 && n != 3 {
 		return nil, fmt.Errorf("ensemble of %d servers: want 1 or 3", n)
+	}
+	if opts.namespaces() && opts.Relays {
+		return nil, errors.New("ensemble with both Namespaces and Relays")
 	}
 	inst, err := find()
 	if err != nil {
@@ -112,6 +120,11 @@ func (e *Ensemble) Stop() {
 		killing.Go(n.Kill)
 	}
 	killing.Wait()
+	for _, relays := range e.relays {
+		for _, r := range relays {
+			r.close()
+		}
+	}
 	if e.net != nil {
 		e.net.close()
 	}
