@@ -223,17 +223,17 @@ func TestViewsNeverGoBack(t *testing.T) {
 	for _, p := range progresses {
 		for _, x := range []struct {
 			name string
-			blow func(c *harness.Client)
+			blow func(i int, c *harness.Client) // at step i
 		}{
-			{"connection lost at times", func(c *harness.Client) {
-				c.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-					if f.N%15 == 14 {
-						return coordtest.HangUp
-					}
-					return coordtest.Pass
-				})
+			{"connection lost at times", func(i int, c *harness.Client) {
+				if i%3 == 1 {
+					c.Link.Reset()
+				}
 			}},
-			{"connection lost behind an event", func(c *harness.Client) {
+			{"connection lost behind events", func(i int, c *harness.Client) {
+				if i > 1 {
+					return
+				}
 				events := 0
 				c.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
 					if f.Op == "event" {
@@ -247,6 +247,7 @@ func TestViewsNeverGoBack(t *testing.T) {
 		} {
 			t.Run(p.name+"/"+x.name, func(t *testing.T) {
 				harness.Bubble(t, func(w *harness.World) {
+					w = w.At("/views")
 					step := p.begin(w, w.Operator().Client)
 					c := w.Dial(servers, &coord.Options{SessionTimeout: T})
 					ctx, stop := context.WithCancel(bg)
@@ -254,7 +255,6 @@ func TestViewsNeverGoBack(t *testing.T) {
 					seen := &record{w: w}
 					var wg sync.WaitGroup
 					wg.Go(func() { p.watch(ctx, c.Client, w.Dir, seen.show) })
-					x.blow(c)
 					heals := make([]func(), len(servers))
 					for i := range steps {
 						if k := i % len(servers); heals[k] == nil {
@@ -264,6 +264,7 @@ func TestViewsNeverGoBack(t *testing.T) {
 							heals[k] = nil
 						}
 						step(i + 1)
+						x.blow(i+1, c)
 						time.Sleep(T / 10)
 					}
 					c.Link.OnFrame(nil)
