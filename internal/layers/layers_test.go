@@ -30,6 +30,7 @@ var floors = [][]string{
 // tools are the packages that only tests and examples import, the lowest first. Each
 // may import those before it, and the library up to the floor of the package named.
 var tools = []struct{ name, upTo string }{
+	{"internal/history", ""},
 	{"internal/ensemble", ""},
 	{"coord/coordtest", "coord"},
 	{"internal/harness", "coord"},
