@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"strings"
@@ -33,8 +34,9 @@ func TestShort(t *testing.T) {
 		}
 		t.Skip(err)
 	}
+	dir := cmp.Or(os.Getenv("ZKCOORD_CHAOS_DIR"), t.TempDir()) // to keep what was recorded
 	var table strings.Builder
-	r, err := Run(t.Context(), Options{Nodes: 3, Clients: 8, Seed: 1, Dir: t.TempDir(), Short: true, Logf: t.Logf})
+	r, err := Run(t.Context(), Options{Nodes: 3, Clients: 8, Seed: 1, Dir: dir, Short: true, Timeout: 2 * time.Second, Logf: t.Logf})
 	if err != nil {
 		t.Error(err)
 	}
@@ -76,12 +78,12 @@ func TestWoken(t *testing.T) {
 		{At: 13, Proc: "p", Kind: history.Call, Op: 3, F: history.Guarded, Token: 7},
 		{At: 14, Proc: "p", Kind: history.OK, Op: 3, F: history.Guarded, Token: 7},
 	}
-	r := &Result{stops: []stop{{"p", 7, 10, true}}}
+	r := &Result{halts: []halt{{"p", 7, 10, true}}}
 	r.woken(events)
 	if len(r.violations) != 1 || r.Refused["token"] != 1 || r.Refused["guard"] != 0 {
 		t.Errorf("violations %v, refused %v", r.violations, r.Refused)
 	}
-	r = &Result{stops: []stop{{"p", 7, 10, false}}}
+	r = &Result{halts: []halt{{"p", 7, 10, false}}}
 	r.woken(events)
 	if len(r.violations) != 0 || r.Refused["token"] != 0 {
 		t.Errorf("nobody else had written: violations %v, refused %v", r.violations, r.Refused)

@@ -96,36 +96,40 @@ func (t *track) cutClient() error {
 	return nil
 }
 
-// A stop is of a process that held the mutex of the sleepers, and what came of it.
-type stop struct {
+// A halt is of a process that held the mutex of the sleepers, and what came of it.
+type halt struct {
 	actor    string
 	token    coord.Token
 	resumed  time.Duration // just before it went on
 	replaced bool          // the next had written to the store by then
 }
 
-// sleepers stops those that hold the mutex of the sleepers, until the next of them has
-// written.
+// sleepers stops those that hold the mutex of the sleepers, one after the other.
 func (t *track) sleepers() error {
-	asleep := t.children[len(t.children)-sleepers:]
-	var last coord.Token
 	for t.ctx.Err() == nil {
-		now := t.store.latest(wakePath)
-		if now.Token == last || time.Since(now.At) > time.Second {
-			t.sleep(20 * time.Millisecond)
-			continue
+		if err := t.stopOne(); err != nil {
+			return err
 		}
-		last = now.Token
+		t.sleep(t.between(0, 2*time.Second))
+	}
+	return nil
+}
+
+// stopOne waits for one that has just acquired the mutex of the sleepers and written to the
+// store, and stops it.
+func (t *track) stopOne() error {
+	asleep := t.children[len(t.children)-sleepers:]
+	for before := t.store.latest(wakePath).Token; t.ctx.Err() == nil; t.sleep(20 * time.Millisecond) {
+		now := t.store.latest(wakePath)
 		for _, c := range asleep {
 			if err := c.ended(); err != nil {
 				return err
 			}
-			if actorName(c.name(), sleeper) == now.By {
+			if now.Token > before && actorName(c.name(), sleeper) == now.By {
 				t.stopHolder(c, now)
-				break
+				return nil
 			}
 		}
-		t.sleep(t.between(0, 2*time.Second))
 	}
 	return nil
 }
@@ -140,6 +144,6 @@ func (t *track) stopHolder(c *child, wrote cell) {
 		t.sleep(20 * time.Millisecond)
 		replaced = t.store.latest(wakePath).Token > wrote.Token
 	}
-	t.stops = append(t.stops, stop{wrote.By, wrote.Token, t.clock(), replaced})
+	t.halts = append(t.halts, halt{wrote.By, wrote.Token, t.clock(), replaced})
 	resume()
 }

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,8 +40,14 @@ func (n *nemesis) finish(ctx context.Context, r *Result) error {
 		}
 		n.logf("%s", phase)
 	}
-	// The sessions are there still.
-	if left := n.eventually(10*time.Second, func() []string { return n.watches() }); len(left) > 0 {
+	// The sessions are there still, and so are watches that will be used up by the next
+	// change. Nobody may ask for another then.
+	for _, path := range n.watches() {
+		if err := n.change(ctx, c, path); err != nil {
+			return err
+		}
+	}
+	if left := n.eventually(10*time.Second, n.watches); len(left) > 0 {
 		r.wrong("watches", fmt.Sprintf("%d watches are left: %q", len(left), left))
 	}
 	if err := tell(n.children, leave); err != nil {
@@ -107,6 +114,26 @@ func (n *nemesis) watches() (paths []string) {
 		}
 	}
 	return paths
+}
+
+// change changes all that can be watched of the znode at path, and in the end removes it,
+// unless it stays.
+func (n *nemesis) change(ctx context.Context, c *coord.Client, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	s := c.Kit().Session()
+	if err := s.CreateAll(ctx, path+"/child"); err != nil {
+		return fmt.Errorf("change %s: %w", path, err)
+	}
+	if _, err := s.Set(ctx, path, nil, -1); err != nil {
+		return fmt.Errorf("change %s: %w", path, err)
+	}
+	for p := path + "/child"; !slices.Contains(kept(), p) && p != "/"; p = p[:strings.LastIndexByte(p, '/')] {
+		if err := s.Delete(ctx, p, -1); err != nil && !errors.Is(err, coord.ErrNoNode) {
+			break // it has other children
+		}
+	}
+	return nil
 }
 
 // leftovers returns the znodes that a recipe has left. An empty directory of package config

@@ -110,10 +110,11 @@ func (a *actor) meet() bool {
 // it has lost the mutex.
 func (a *actor) sleep() bool {
 	return a.hold(lock.New(a.session, wakePath).Acquire, func(h *holding) {
+		last := time.Now()
+		end := last.Add(3 * a.Timeout / 8)
 		h.write(0)
-		const step = 5 * time.Millisecond
-		for last, end := time.Now(), time.Now().Add(1500*time.Millisecond); ; {
-			time.Sleep(step)
+		for {
+			time.Sleep(5 * time.Millisecond)
 			now := time.Now()
 			if now.Sub(last) > a.Timeout/2 {
 				h.write(0)

@@ -25,7 +25,7 @@ type nemesis struct {
 
 	kills    atomic.Int64 // of servers
 	restarts atomic.Int64 // of all servers, because they did not come together
-	stops    []stop       // of holders
+	halts    []halt       // of holders
 }
 
 // A track is one of the nemesis's hands: its faults come one after the other, beside

@@ -26,7 +26,7 @@ type Result struct {
 	Refused map[string]int
 
 	violations []history.Violation // besides those of History
-	stops      []stop
+	halts      []halt
 	queued     map[string]int // how often an item is in the queue or has a result; nil if not known
 }
 
@@ -83,7 +83,7 @@ func (r *Result) check() error {
 func (r *Result) woken(events []history.Event) {
 	r.Refused = map[string]int{"token": 0, "guard": 0}
 	ways := map[string]string{history.Fenced: "token", history.Guarded: "guard"}
-	for _, s := range r.stops {
+	for _, s := range r.halts {
 		if !s.replaced {
 			continue
 		}
@@ -173,7 +173,7 @@ func (r *Result) Write(w io.Writer) error {
 		fmt.Fprintf(b, "servers started anew because they did not come together: %d times\n", r.Restarts)
 	}
 	replaced := 0
-	for _, s := range r.stops {
+	for _, s := range r.halts {
 		if s.replaced {
 			replaced++
 		}

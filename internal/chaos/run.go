@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ type Options struct {
 	Logf func(format string, args ...any)
 }
 
-// tick is that of the servers.
-const tick = 500 * time.Millisecond
+// ticks are those of the servers in a session timeout.
+const ticks = 8
 
 // Run starts an ensemble and client processes, hurts them for a while, and then checks what
 // they have recorded. The error says why the run did not come to its end; what is wrong with
@@ -116,7 +117,7 @@ func run(ctx context.Context, opts Options, r *Result) error {
 		n.children = append(n.children, c)
 	}
 	err = n.strike(ctx, opts)
-	r.Kills, r.Restarts, r.stops = n.kills.Load(), n.restarts.Load(), n.stops
+	r.Kills, r.Restarts, r.halts = n.kills.Load(), n.restarts.Load(), n.halts
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func startServers(ctx context.Context, opts Options) (*ensemble.Ensemble, error)
 	defer cancel()
 	return ensemble.Start(ctx, &ensemble.Options{
 		Nodes:      opts.Nodes,
-		Tick:       tick,
+		Tick:       opts.Timeout / ticks,
 		Namespaces: true,
 		Clients:    opts.Clients,
 		Logs:       filepath.Join(opts.Dir, "logs"),
@@ -143,8 +144,8 @@ func startServers(ctx context.Context, opts Options) (*ensemble.Ensemble, error)
 		Config: map[string]string{
 			// Longer than a session timeout, so that a leader that is cut off leads
 			// its clients for longer than the others keep their sessions.
-			"syncLimit": "16",
-			"initLimit": "20",
+			"syncLimit": strconv.Itoa(2 * ticks),
+			"initLimit": strconv.Itoa(10 * ticks),
 		},
 	})
 }
@@ -173,9 +174,9 @@ func (n *nemesis) strike(ctx context.Context, opts Options) error {
 		n.ctx, stop = context.WithTimeout(ctx, opts.For)
 		hand(func() error { return servers.servers(serverBlows()) })
 		hand(func() error { return clients.clients(clientBlows()) })
+		hand(sleepers.sleepers)
 	}
 	defer stop()
-	hand(sleepers.sleepers)
 	striking.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -183,11 +184,12 @@ func (n *nemesis) strike(ctx context.Context, opts Options) error {
 	return servers.settle()
 }
 
-// few strikes each once: the leader is killed, the next one is isolated, a client is
-// killed, and then holders are stopped for a while.
+// few strikes each once: the leader is killed, a holder is stopped, the next leader is
+// isolated, and a client is killed.
 func (t *track) few() error {
 	for _, strike := range []func() error{
 		t.killLeader, t.settle,
+		t.stopOne,
 		func() error { return t.isolateLeader(ensemble.Reset) }, t.settle,
 		t.killClient,
 	} {
