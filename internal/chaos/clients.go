@@ -61,22 +61,11 @@ func (t *track) freezeClient() error {
 
 // pause stops a client process, and returns what lets it go on.
 func (t *track) pause(c *child) (resume func()) {
-	var healed []func()
-	for _, name := range actors(c.ID, c.Life, c.Clients) {
-		t.op++
-		e := history.Event{Proc: t.name, Kind: history.Fault, F: history.Pause, Value: name, Op: t.op}
-		t.record.Record(e)
-		healed = append(healed, func() {
-			e.Kind, e.At = history.Healed, 0
-			t.record.Record(e)
-		})
-	}
+	healed := t.fault(history.Pause, c.name())
 	c.process.Freeze()
 	return func() {
 		c.process.Thaw()
-		for _, f := range healed {
-			f()
-		}
+		healed()
 	}
 }
 
@@ -84,7 +73,7 @@ func (t *track) pause(c *child) (resume func()) {
 // session timeout or for more.
 func (t *track) cutClient() error {
 	c, d := t.anyone(), t.direction()
-	defer t.fault("cut client", c.name()+", "+d.String())()
+	defer t.fault("cut client, "+d.String(), c.name())()
 	for _, n := range t.ensemble.Nodes() {
 		heal, err := t.ensemble.Cut(n, d, c.Local)
 		if err != nil {

@@ -85,14 +85,18 @@ const (
 	Guarded = "guarded"
 )
 
-// Faults of which a holder cannot know in time. Of Pause and Expire, Value is the Proc, of
-// Delete, Path is that of the recipe, and Token that of the one hold that is hit, if it is
+// Faults of which a holder cannot know in time. Of Pause and Expire, Value is the Proc, or the
+// process that "process/actor" is an actor of; of Delete, Path is that of the recipe, and Token that of the one hold that is hit, if it is
 // only one.
 const (
 	Pause  = "pause"  // it was stopped, from the Fault to its Healed
 	Delete = "delete" // its znode was deleted by hand
 	Expire = "expire" // its session was closed by hand
 )
+
+// Isolate is the fault of a leader that is cut off from the other servers, not from its
+// clients: until it notices, what it answers to Get and Sum may be old.
+const Isolate = "isolate"
 
 // Expired is the F of a Suspended after which a stream may go back, since a session that
 // begins may be that of a server behind.

@@ -44,7 +44,7 @@ var tools = []struct{ name, upTo string }{
 }
 
 // programs are the folders whose packages may import all others, and which none imports.
-var programs = []string{"examples/", "bench/", "cmd/", "internal/chaos/cmd/"}
+var programs = []string{"examples/", "bench/", "cmd/", "internal/chaos/cmd/", "internal/soak"}
 
 // modules are those that the library may depend on.
 var modules = []string{module, "github.com/go-zookeeper/zk", "golang.org/x/sync"}
