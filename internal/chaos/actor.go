@@ -259,7 +259,8 @@ func (h *holding) fenced(i int) {
 	}
 }
 
-func (h *holding) guarded(i int) {
+// guarded writes, and returns what is known of it.
+func (h *holding) guarded(i int) history.Kind {
 	a, held := h.a, h.events[i]
 	e := h.operation(i, history.Guarded)
 	a.note(e, history.Call, nil)
@@ -270,6 +271,7 @@ func (h *holding) guarded(i int) {
 		e.Zxid = results[1].Stat.Mzxid
 	}
 	a.note(e, outcome(err), err)
+	return outcome(err)
 }
 
 // outcome is what an error of a write says.

@@ -33,6 +33,7 @@ type task struct {
 // What the nemesis says to a client process, on its standard input, and what that answers,
 // a line each. The end of the input ends the process.
 const (
+	started  = "started"  // which it says without being told
 	calm     = "calm"     // no more faults come: say so when every actor has done something since
 	stop     = "stop"     // end what changes something
 	converge = "converge" // say so when what is followed has come to what is stored
@@ -112,6 +113,7 @@ func serve(t task) error {
 			c.acting.Go(a.act)
 		}
 	}
+	fmt.Println(started)
 	for phase := range told {
 		if err := c.enter(phase); err != nil {
 			return err

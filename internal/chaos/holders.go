@@ -117,7 +117,10 @@ func (a *actor) sleep() bool {
 			time.Sleep(5 * time.Millisecond)
 			now := time.Now()
 			if now.Sub(last) > a.Timeout/2 {
-				h.write(0)
+				h.fenced(0)
+				for h.guarded(0) == history.Unknown { // as one that wants to know
+					a.pause(context.Background(), 20, 20)
+				}
 				return
 			}
 			if now.After(end) || a.working.Err() != nil {

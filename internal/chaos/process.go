@@ -22,7 +22,8 @@ type child struct {
 	note *history.Recorder // of the nemesis
 
 	process *ensemble.Process
-	said    chan string   // what it says; closed when it has ended
+	started chan struct{} // closed when it has its sessions, or has ended
+	said    chan string   // what it says then; closed when it has ended
 	stdin   *os.File      // whose end ends it
 	reading chan struct{} // closed when nothing reads its output any more
 }
@@ -65,12 +66,15 @@ func (c *child) start() error {
 		return err
 	}
 	// As many as there are phases: a child says no more.
-	c.said, c.stdin, c.reading = make(chan string, 8), stdin, make(chan struct{})
+	c.said, c.stdin, c.reading, c.started = make(chan string, 8), stdin, make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(c.reading)
 		defer stdout.Close()
 		defer close(c.said)
-		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		lines := bufio.NewScanner(stdout)
+		lines.Scan() // started
+		close(c.started)
+		for lines.Scan() {
 			c.said <- lines.Text()
 		}
 	}()

@@ -87,7 +87,7 @@ func (r *Result) woken(events []history.Event) {
 		if !s.replaced {
 			continue
 		}
-		calls := make(map[int64]bool)
+		calls, refused := make(map[int64]bool), make(map[string]int)
 		for _, e := range events {
 			if e.Proc != s.actor || e.Token != int64(s.token) || ways[e.F] == "" || e.At < s.resumed {
 				continue
@@ -97,9 +97,13 @@ func (r *Result) woken(events []history.Event) {
 				calls[e.Op] = true
 			case e.Kind == history.Refused && calls[e.Op]:
 				r.Refused[ways[e.F]]++
+				refused[ways[e.F]]++
 			case e.Kind == history.OK && calls[e.Op]:
 				r.wrong("stopped holder", "a write passed by its "+ways[e.F]+" after the next had written", e)
 			}
+		}
+		if len(refused) < len(ways) {
+			r.wrong("stopped holder", fmt.Sprintf("%s with the token %#x has woken, and of its writes were refused: %v", s.actor, s.token, refused))
 		}
 	}
 }

@@ -116,6 +116,13 @@ func run(ctx context.Context, opts Options, r *Result) error {
 		}
 		n.children = append(n.children, c)
 	}
+	for _, c := range n.children {
+		select {
+		case <-c.started:
+		case <-time.After(time.Minute):
+			return fmt.Errorf("client %s does not start", c.name())
+		}
+	}
 	err = n.strike(ctx, opts)
 	r.Kills, r.Restarts, r.halts = n.kills.Load(), n.restarts.Load(), n.halts
 	if err != nil {

@@ -86,8 +86,8 @@ const (
 )
 
 // Faults of which a holder cannot know in time. Of Pause and Expire, Value is the Proc, or the
-// process that "process/actor" is an actor of; of Delete, Path is that of the recipe, and Token that of the one hold that is hit, if it is
-// only one.
+// process of those that are called "process/actor"; of Delete, Path is that of the recipe, and
+// Token that of the one hold that is hit, if it is only one.
 const (
 	Pause  = "pause"  // it was stopped, from the Fault to its Healed
 	Delete = "delete" // its znode was deleted by hand
