@@ -145,8 +145,8 @@ func startServers(ctx context.Context, opts Options) (*ensemble.Ensemble, error)
 			"-Dzookeeper.cnxTimeout=500",
 			// Containers go while others would use them, those too that a client has
 			// made and was killed before it used them.
-			"-Dznode.container.checkIntervalMs=5000",
-			"-Dznode.container.maxNeverUsedIntervalMs=20000",
+			fmt.Sprintf("-Dznode.container.checkIntervalMs=%d", opts.Timeout.Milliseconds()),
+			fmt.Sprintf("-Dznode.container.maxNeverUsedIntervalMs=%d", 4*opts.Timeout.Milliseconds()),
 		},
 		Config: map[string]string{
 			// Longer than a session timeout, so that a leader that is cut off leads
