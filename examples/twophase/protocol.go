@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -126,7 +127,7 @@ func outdated(err error) bool {
 // watch calls step, at first and whenever the children of a transaction have changed, or
 // again has a value, until step reports that there is nothing more to do. If what step has
 // done was refused because its look was too old, step is called again.
-func watch[T any](ctx context.Context, c *coord.Client, id string, again <-chan T, step func() (over bool, err error)) error {
+func watch(ctx context.Context, c *coord.Client, id string, again <-chan time.Time, step func() (over bool, err error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	children := c.Watch(ctx, transactions+"/"+id, event.Children)
