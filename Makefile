@@ -8,6 +8,10 @@ TESTFLAGS ?= -shuffle=on -timeout=20m -p=3 -parallel=8
 STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
+SOAK ?= 1h
+CHAOS ?= 10m
+NODES ?= 3
+SEED ?= 0
 # Each costs a minute of processor time at first, for the standard library, and a
 # second or two from then on.
 PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
@@ -91,6 +95,11 @@ stress: ## long forms of the real-server tests, many rounds of the others
 	@# The walk is long and has no chance in it.
 	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test -race $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
 
+.PHONY: chaos
+chaos: ## hurt NODES (3 or 5) real servers and 20 client processes for CHAOS (10m), with SEED; needs root
+	.ci/zookeeper
+	go run ./internal/chaos/cmd/chaos -nodes $(NODES) -for $(CHAOS) -seed $(SEED)
+
 .PHONY: fuzz
 fuzz: ## each fuzz test for FUZZTIME (10s)
 	@for pkg in $$(go list ./...); do \
@@ -100,6 +109,12 @@ fuzz: ## each fuzz test for FUZZTIME (10s)
 			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit; \
 		done; \
 	done
+
+.PHONY: soak
+soak: ## all recipes for SOAK (1h), with a fault a minute: does anything grow? In soak.out
+	.ci/zookeeper
+	go build -o soak.out/soak ./internal/soak
+	soak.out/soak -for $(SOAK) -out soak.out
 
 .PHONY: bench
 bench: ## measure beside other clients, 5 minutes; the report is in bench/out
