@@ -16,9 +16,9 @@ const module = "github.com/zkcoord/zkcoord"
 // floors are the packages of the library, the lowest first. A package may import
 // those of the floors below its own.
 var floors = [][]string{
-	{"internal/ask", "internal/async", "internal/backoff", "internal/inbox", "internal/jute", "internal/zkpath"},
+	{"internal/ask", "internal/async", "internal/backoff", "internal/inbox", "internal/jute", "internal/quote", "internal/zkpath"},
 	{"event"},
-	{"internal/watch"},
+	{"internal/following", "internal/watch"},
 	{"coord"},
 	{"internal/claim", "internal/subtree"},
 	{"internal/queue"},
@@ -30,12 +30,14 @@ var floors = [][]string{
 // tools are the packages that only tests and examples import, the lowest first. Each
 // may import those before it, and the library up to the floor of the package named.
 var tools = []struct{ name, upTo string }{
+	{"internal/history", ""},
 	{"internal/ensemble", ""},
 	{"coord/coordtest", "coord"},
 	{"internal/harness", "coord"},
 	{"internal/locktest", "coord"},
 	{"internal/interop", "members"},
 	{"internal/recipes", "members"},
+	{"internal/chaos", "members/barrier"},
 	{"internal/layers", ""},
 	{"internal/explore", ""},
 	{"internal/readme", ""},
@@ -43,7 +45,7 @@ var tools = []struct{ name, upTo string }{
 }
 
 // programs are the folders whose packages may import all others, and which none imports.
-var programs = []string{"examples/", "bench/", "cmd/"}
+var programs = []string{"examples/", "bench/", "cmd/", "internal/chaos/cmd/", "internal/soak"}
 
 // modules are those that the library may depend on.
 var modules = []string{module, "github.com/go-zookeeper/zk", "golang.org/x/sync"}

@@ -36,7 +36,7 @@ var inRecipes = []mutant{
 		`case in.view.leases > m.permits+1:`,
 		"one more than the permits may hold"},
 	{"one-too-few", "lock/semaphore/machine.go",
-		`case v.leases < m.permits:`,
-		`case v.leases < m.permits-1:`,
+		"case v.leases < m.permits:\n\t\tm.state = creating",
+		"case v.leases < m.permits-1:\n\t\tm.state = creating",
 		"the last permit is never given out"},
 }
