@@ -8,6 +8,9 @@ TESTFLAGS ?= -shuffle=on -timeout=20m -p=3 -parallel=8
 STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
+CHAOS ?= 10m
+NODES ?= 3
+SEED ?= 0
 # Each costs a minute of processor time at first, for the standard library, and a
 # second or two from then on.
 PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
@@ -46,6 +49,8 @@ check: ## formatting, vet here and for PORTS, staticcheck, go.mod
 	go mod tidy -diff
 	@# A module of its own, for Linux alone, because of what it compares with.
 	cd bench && go vet ./... && go run $(STATICCHECK) ./... && go mod tidy -diff
+	@# Another, because of what it checks with.
+	cd internal/history/linear && go vet ./... && go run $(STATICCHECK) ./... && go mod tidy -diff
 
 .PHONY: test
 test: ## all tests, with the race detector; installs what it needs from Debian if it may
@@ -68,6 +73,10 @@ test-exhaustive: # in the time that the others leave: it waits for nothing, and 
 test-bench: ## the tests of the benchmark, which is a module of its own
 	.ci/zookeeper
 	cd bench && go test ./...
+
+.PHONY: test-linear
+test-linear: ## the tests of the search for linear orders, which is a module of its own
+	cd internal/history/linear && go test ./...
 
 .PHONY: test32
 test32: ## the tests in bubbles, as 32-bit programs; where amd64 can run those of 386
@@ -94,6 +103,11 @@ pairs: ## all faults in pairs, at each frame and behind it, and how many cases; 
 	ZKCOORD_STRESS=1 GOGC=$(GOGC) go test $(STRESSFLAGS) -timeout=24h -v -run 'Faults$$' \
 		$$(grep -rlE --include='*_test.go' 'harness.Faults\(|locktest.Faults\(' . | xargs -n1 dirname | sort -u) \
 		| grep -E 'one fault: |--- FAIL|^(ok|FAIL|panic)|\.go:[0-9]+: [^0-9]'
+
+.PHONY: chaos
+chaos: ## hurt NODES (3 or 5) real servers and 20 client processes for CHAOS (10m), with SEED; needs root
+	.ci/zookeeper
+	go run ./internal/chaos/cmd/chaos -nodes $(NODES) -for $(CHAOS) -seed $(SEED)
 
 .PHONY: fuzz
 fuzz: ## each fuzz test for FUZZTIME (10s)

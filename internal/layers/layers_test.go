@@ -30,19 +30,21 @@ var floors = [][]string{
 // tools are the packages that only tests and examples import, the lowest first. Each
 // may import those before it, and the library up to the floor of the package named.
 var tools = []struct{ name, upTo string }{
+	{"internal/history", ""},
 	{"internal/ensemble", ""},
 	{"coord/coordtest", "coord"},
 	{"internal/harness", "coord"},
 	{"internal/locktest", "coord"},
 	{"internal/interop", "members"},
 	{"internal/recipes", "members"},
+	{"internal/chaos", "members/barrier"},
 	{"internal/layers", ""},
 	{"internal/explore", ""},
 	{"internal/readme", ""},
 }
 
 // programs are the folders whose packages may import all others, and which none imports.
-var programs = []string{"examples/", "bench/", "cmd/"}
+var programs = []string{"examples/", "bench/", "cmd/", "internal/chaos/cmd/", "internal/soak"}
 
 // modules are those that the library may depend on.
 var modules = []string{module, "github.com/go-zookeeper/zk", "golang.org/x/sync"}
