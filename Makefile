@@ -8,6 +8,7 @@ TESTFLAGS ?= -shuffle=on -timeout=20m -p=3 -parallel=8
 STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
+SOAK ?= 1h
 CHAOS ?= 10m
 NODES ?= 3
 SEED ?= 0
@@ -118,6 +119,12 @@ fuzz: ## each fuzz test for FUZZTIME (10s)
 			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit; \
 		done; \
 	done
+
+.PHONY: soak
+soak: ## all recipes for SOAK (1h), with a fault a minute: does anything grow? In soak.out
+	.ci/zookeeper
+	go build -o soak.out/soak ./internal/soak
+	soak.out/soak -for $(SOAK) -out soak.out
 
 .PHONY: bench
 bench: ## measure beside other clients, 5 minutes; the report is in bench/out

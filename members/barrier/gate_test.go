@@ -2,10 +2,12 @@ package barrier_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members/barrier"
 )
 
@@ -56,6 +58,19 @@ var gates = []scenario{
 		w.Must(keeper.Open(bg))
 		for _, passed := range all {
 			w.passes(passed)
+		}
+	}},
+	{"one that comes asks its server to catch up before it looks", func(w *place) {
+		c := w.Client(T)
+		g := barrier.NewGate(c.Client, w.Dir+"/gate")
+		for range 2 { // the second follows what is followed already
+			record := harness.RecordLink(c.Link)
+			w.Must(g.Wait(bg))
+			asked := record.Requests()
+			look := slices.IndexFunc(asked, func(r string) bool { return r == "exists "+w.Dir+"/gate" })
+			if sync := slices.Index(asked, "sync "+w.Dir+"/gate"); sync < 0 || 0 <= look && look < sync {
+				w.Errorf("it asks %q", asked)
+			}
 		}
 	}},
 	{"a ctx bounds the wait", func(w *place) {
