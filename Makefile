@@ -89,11 +89,29 @@ stress: ## long forms of the real-server tests, many rounds of the others
 	.ci/zookeeper
 	ZKCOORD_STRESS=1 go test -race $(STRESSFLAGS) -skip '^TestWalk$$' ./...
 	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -run '^TestWalk$$' ./internal/...
+	$(MAKE) --no-print-directory pairs
 	@# With the smallest margin between a loss and the next grant.
 	ZKCOORD_STRESS=1 go test -race $(STRESSFLAGS) -v -run 'NoOverlap|IsolatedLeader' ./lock ./rwlock ./members | grep -E 'margin|^(ok|FAIL|---)'
 	@# Where no server is found its tests are skipped, which leaves those in bubbles.
 	@# The walk is long and has no chance in it.
 	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test -race $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
+
+.PHONY: mutants
+mutants: ## put faults into the library, one at a time, and see that a test catches each
+	go run ./internal/mutation -write
+
+.PHONY: mutants-sample
+mutants-sample: # other ones each day
+	go run ./internal/mutation -sample 3 -for 30s -timeout 30s
+
+.PHONY: pairs
+pairs: SHELL := bash
+pairs: .SHELLFLAGS := -o pipefail -c
+pairs: ## all faults in pairs, at each frame and behind it, and how many cases; hours
+	@# ZKCOORD_PAIRS=0/100 make pairs tries the first hundredth.
+	ZKCOORD_STRESS=1 GOGC=$(GOGC) go test $(STRESSFLAGS) -timeout=24h -v -run 'Faults$$' \
+		$$(grep -rlE --include='*_test.go' 'harness.Faults\(|locktest.Faults\(' . | xargs -n1 dirname | sort -u) \
+		| grep -E 'one fault: |--- FAIL|^(ok|FAIL|panic)|\.go:[0-9]+: [^0-9]'
 
 .PHONY: chaos
 chaos: ## hurt NODES (3 or 5) real servers and 20 client processes for CHAOS (10m), with SEED; needs root

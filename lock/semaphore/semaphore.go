@@ -192,7 +192,7 @@ func parseNumber(data []byte) (int, error) {
 func checkForeign(children []string) error {
 	for _, name := range children {
 		if queue.IsContender(name) || queue.IsForeign(name) || isKazooLease(name) {
-			return fmt.Errorf("%w: it has the child %s", coord.ErrForeign, name)
+			return fmt.Errorf("%w: it has the child %q", coord.ErrForeign, name)
 		}
 	}
 	return nil
