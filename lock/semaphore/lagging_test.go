@@ -1,9 +1,0 @@
-package semaphore_test
-
-import (
-	"testing"
-
-	"github.com/zkcoord/zkcoord/internal/locktest"
-)
-
-func TestLagging(t *testing.T) { locktest.Lagging(t, mutex) }
