@@ -8,6 +8,7 @@ TESTFLAGS ?= -shuffle=on -timeout=20m -p=3 -parallel=8
 STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
+TORTURE ?= 5m
 # Each costs a minute of processor time at first, for the standard library, and a
 # second or two from then on.
 PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
@@ -84,6 +85,11 @@ stress: ## long forms of the real-server tests, many rounds of the others
 	@# Where no server is found its tests are skipped, which leaves those in bubbles.
 	@# The walk is long and has no chance in it.
 	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test -race $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
+
+.PHONY: torture
+torture: ## simulated days under faults, for TORTURE (5m); SEED= or SCRIPT= plays one again
+	@TORTURE=$(TORTURE) SEED=$(SEED) SCRIPT=$(abspath $(SCRIPT)) GOGC=$(GOGC) \
+		go test ./internal/sim -run '^TestTorture$$' -count=1 -timeout 0 -v
 
 .PHONY: fuzz
 fuzz: ## each fuzz test for FUZZTIME (10s)

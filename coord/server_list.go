@@ -2,7 +2,6 @@ package coord
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -33,7 +32,10 @@ type serverList struct {
 
 func newServerList(addrs []string) *serverList {
 	addrs = slices.Clone(addrs)
-	rand.Shuffle(len(addrs), func(i, j int) { addrs[i], addrs[j] = addrs[j], addrs[i] })
+	for i := len(addrs) - 1; i > 0; i-- {
+		j := backoff.Random(int64(i + 1))
+		addrs[i], addrs[j] = addrs[j], addrs[i]
+	}
 	return &serverList{addrs: addrs, errors: make(map[string]error)}
 }
 

@@ -36,6 +36,7 @@ var tools = []struct{ name, upTo string }{
 	{"internal/locktest", "coord"},
 	{"internal/interop", "members"},
 	{"internal/recipes", "members"},
+	{"internal/sim", "members/barrier"},
 	{"internal/layers", ""},
 	{"internal/explore", ""},
 	{"internal/readme", ""},
