@@ -47,6 +47,8 @@ check: ## formatting, vet here and for PORTS, staticcheck, go.mod
 	go mod tidy -diff
 	@# A module of its own, for Linux alone, because of what it compares with.
 	cd bench && go vet ./... && go run $(STATICCHECK) ./... && go mod tidy -diff
+	@# Another, because of what it checks with.
+	cd internal/history/linear && go vet ./... && go run $(STATICCHECK) ./... && go mod tidy -diff
 
 .PHONY: test
 test: ## all tests, with the race detector; installs what it needs from Debian if it may
@@ -69,6 +71,10 @@ test-exhaustive: # in the time that the others leave: it waits for nothing, and 
 test-bench: ## the tests of the benchmark, which is a module of its own
 	.ci/zookeeper
 	cd bench && go test ./...
+
+.PHONY: test-linear
+test-linear: ## the tests of the search for linear orders, which is a module of its own
+	cd internal/history/linear && go test ./...
 
 .PHONY: test32
 test32: ## the tests in bubbles, as 32-bit programs; where amd64 can run those of 386

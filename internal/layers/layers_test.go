@@ -30,6 +30,7 @@ var floors = [][]string{
 // tools are the packages that only tests and examples import, the lowest first. Each
 // may import those before it, and the library up to the floor of the package named.
 var tools = []struct{ name, upTo string }{
+	{"internal/history", ""},
 	{"internal/ensemble", ""},
 	{"coord/coordtest", "coord"},
 	{"internal/harness", "coord"},
@@ -43,7 +44,7 @@ var tools = []struct{ name, upTo string }{
 }
 
 // programs are the folders whose packages may import all others, and which none imports.
-var programs = []string{"examples/", "bench/", "cmd/"}
+var programs = []string{"examples/", "bench/", "cmd/", "internal/soak"}
 
 // modules are those that the library may depend on.
 var modules = []string{module, "github.com/go-zookeeper/zk", "golang.org/x/sync"}
