@@ -9,6 +9,9 @@ STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
 TORTURE ?= 5m
+CHAOS ?= 10m
+NODES ?= 3
+SEED ?= 0
 # Each costs a minute of processor time at first, for the standard library, and a
 # second or two from then on.
 PORTS ?= darwin/arm64 freebsd/amd64 windows/amd64 js/wasm linux/386 linux/arm
@@ -96,6 +99,11 @@ stress: ## long forms of the real-server tests, many rounds of the others
 torture: ## simulated days under faults, for TORTURE (5m); SEED= or SCRIPT= plays one again
 	@TORTURE=$(TORTURE) SEED=$(SEED) SCRIPT=$(abspath $(SCRIPT)) GOGC=$(GOGC) \
 		go test ./internal/sim -run '^TestTorture$$' -count=1 -timeout 0 -v
+
+.PHONY: chaos
+chaos: ## hurt NODES (3 or 5) real servers and 20 client processes for CHAOS (10m), with SEED; needs root
+	.ci/zookeeper
+	go run ./internal/chaos/cmd/chaos -nodes $(NODES) -for $(CHAOS) -seed $(SEED)
 
 .PHONY: fuzz
 fuzz: ## each fuzz test for FUZZTIME (10s)

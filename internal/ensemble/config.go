@@ -23,7 +23,7 @@ func (e *Ensemble) seats(opts *Options) ([]seat, error) {
 	seats := make([]seat, opts.nodes())
 	if opts.namespaces() {
 		var err error
-		if e.net, err = newNetwork(len(seats)); err != nil {
+		if e.net, err = newNetwork(len(seats), opts.Clients); err != nil {
 			return nil, err
 		}
 		for i := range seats {
@@ -51,6 +51,9 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 		n := &Node{
 			addr: net.JoinHostPort(own.host, strconv.Itoa(own.client)),
 			dir:  filepath.Join(e.dir, strconv.Itoa(i+1)),
+		}
+		if opts != nil && opts.Logs != "" {
+			n.logs = filepath.Join(opts.Logs, fmt.Sprintf("server-%d", i+1))
 		}
 		e.nodes = append(e.nodes, n)
 		config := map[string]string{
@@ -95,7 +98,7 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 			return err
 		}
 		files := map[string]string{"zoo.cfg": cfg.String(), "myid": strconv.Itoa(i + 1)}
-		maps.Copy(files, quiet)
+		maps.Copy(files, loggers(n.logs != ""))
 		for name, text := range files {
 			if err := os.WriteFile(filepath.Join(n.dir, name), []byte(text), 0o644); err != nil {
 				return err
@@ -105,19 +108,32 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 	return nil
 }
 
-// quiet holds the configurations of the loggers that ZooKeeper comes with: in
-// Debian, since 3.8, and before.
-var quiet = map[string]string{
-	"simplelogger.properties": "org.slf4j.simpleLogger.defaultLogLevel=warn\n",
-	"logback.xml": `<configuration>
-<appender name="E" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%level %logger: %msg%n</pattern></encoder></appender>
-<root level="WARN"><appender-ref ref="E"/></root>
+// loggers returns the configurations of the loggers that ZooKeeper comes with: in
+// Debian, since 3.8, and before. If they are kept, the logs have the time, and what the
+// servers say of electing and following a leader.
+func loggers(kept bool) map[string]string {
+	const quorum = "org.apache.zookeeper.server.quorum"
+	simple := "org.slf4j.simpleLogger.defaultLogLevel=warn\n"
+	pattern, back, log4j := "%level %logger: %msg%n", "", ""
+	if kept {
+		simple += "org.slf4j.simpleLogger.showDateTime=true\norg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS\n" +
+			"org.slf4j.simpleLogger.log." + quorum + "=info\n"
+		pattern = "%d{HH:mm:ss.SSS} " + pattern
+		back = `<logger name="` + quorum + `" level="INFO"/>` + "\n"
+		log4j = "log4j.logger." + quorum + "=INFO\n"
+	}
+	return map[string]string{
+		"simplelogger.properties": simple,
+		"logback.xml": `<configuration>
+<appender name="E" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>` + pattern + `</pattern></encoder></appender>
+` + back + `<root level="WARN"><appender-ref ref="E"/></root>
 </configuration>
 `,
-	"log4j.properties": `log4j.rootLogger=WARN, E
+		"log4j.properties": `log4j.rootLogger=WARN, E
 log4j.appender.E=org.apache.log4j.ConsoleAppender
 log4j.appender.E.layout=org.apache.log4j.SimpleLayout
-`,
+` + log4j,
+	}
 }
 
 // freePorts returns n ports of the loopback interface that nobody listens on.

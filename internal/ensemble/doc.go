@@ -1,7 +1,8 @@
 // Package ensemble starts real ZooKeeper servers for tests: one standalone or
-// an ensemble of three, as child processes on free loopback ports, with their
-// data in a temporary directory. A test can kill, freeze, thaw and restart each
-// of them, and isolate one from the others, but not from its clients.
+// an ensemble of three or five, as child processes on free loopback ports, with
+// their data in a temporary directory. A test can kill, freeze, thaw and restart
+// each of them, wipe its data, isolate one from the others, but not from its
+// clients, and cut or slow down any link between them.
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(ensemble.Main(m)) }
 //

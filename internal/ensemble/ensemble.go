@@ -12,7 +12,7 @@ import (
 
 // Options says what to start. Nil and zero mean one standalone server.
 type Options struct {
-	// Nodes is the number of servers, 1 or 3. Zero means 1.
+	// Nodes is the number of servers, 1, 3 or 5. Zero means 1.
 	Nodes int
 	// Tick is the server's unit of time, whole milliseconds. A session's
 	// timeout is at least 2 and at most 20 ticks, and sessions expire at
@@ -21,6 +21,13 @@ type Options struct {
 	// Namespaces makes each server run in a network namespace of its own, so that
 	// Isolate can cut it off from the others. That takes root.
 	Namespaces bool
+	// Clients is how many addresses there are for client programs, so that Cut can tell
+	// them apart: see ClientAddr. That takes Namespaces; at most 100.
+	Clients int
+	// Logs is a directory in which the logs of the servers stay, a file for each life of
+	// each server, with what they say of elections and of catching up with the leader.
+	// Empty means that a log lasts as long as its server.
+	Logs string
 	// Secure has each server listen for TLS too, at Node.SecureAddr. What that takes
 	// of keys is for Config to say.
 	Secure bool
@@ -57,15 +64,15 @@ type Ensemble struct {
 // nothing after. If it fails, nothing is left running. The caller must call
 // Stop.
 func Start(ctx context.Context, opts *Options) (*Ensemble, error) {
-	if n := opts.nodes(); n != 1 && n != 3 {
-		return nil, fmt.Errorf("ensemble of %d servers: want 1 or 3", n)
+	if n := opts.nodes(); n != 1 && n != 3 && n != 5 {
+		return nil, fmt.Errorf("ensemble of %d servers: want 1, 3 or 5", n)
 	}
 	inst, err := find()
 	if err != nil {
 		return nil, err
 	}
 	if opts.namespaces() {
-		if err := separable(); err != nil {
+		if err := Separable(); err != nil {
 			return nil, err
 		}
 	}

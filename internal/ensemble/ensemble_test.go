@@ -144,7 +144,7 @@ func TestFailedStart(t *testing.T) {
 		opts *ensemble.Options
 		want string
 	}{
-		"nodes":  {&ensemble.Options{Nodes: 2}, "want 1 or 3"},
+		"nodes":  {&ensemble.Options{Nodes: 2}, "want 1, 3 or 5"},
 		"flag":   {&ensemble.Options{JVM: []string{"-XX:+NoSuchFlag"}}, "NoSuchFlag"},
 		"config": {&ensemble.Options{Config: map[string]string{"tickTime": "soon"}}, "soon"},
 	} {

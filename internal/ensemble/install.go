@@ -23,9 +23,9 @@ func Available() error {
 	return err
 }
 
-// separable returns nil if servers can be put into network namespaces, else an
+// Separable returns nil if servers can be put into network namespaces, else an
 // error that says why not. The script .ci/zookeeper tries the same things.
-func separable() error {
+func Separable() error {
 	for _, command := range []string{"ip", "iptables", "nsenter", "unshare"} {
 		if _, err := exec.LookPath(command); err != nil {
 			return fmt.Errorf("servers cannot be isolated: %w", err)

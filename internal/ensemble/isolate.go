@@ -44,6 +44,24 @@ func (e *Ensemble) Isolate(n *Node, how Isolation) (heal func(), err error) {
 			rules[self] = append(rules[self], "INPUT -s "+e.net.host(i)+" -j DROP", "OUTPUT -d "+e.net.host(i)+" -j DROP")
 		}
 	}
+	heal, err = e.impose(rules)
+	if err != nil {
+		return nil, err
+	}
+	if how == Restart {
+		for _, i := range others {
+			e.nodes[i].Kill()
+			if err := e.nodes[i].Launch(); err != nil {
+				heal()
+				return nil, err
+			}
+		}
+	}
+	return heal, nil
+}
+
+// impose adds rules to those of the servers, by their index, until heal is called.
+func (e *Ensemble) impose(rules [][]string) (heal func(), err error) {
 	done := 0 // servers that have their rules
 	heal = sync.OnceFunc(func() {
 		for i := range rules[:done] {
@@ -58,15 +76,6 @@ func (e *Ensemble) Isolate(n *Node, how Isolation) (heal func(), err error) {
 			return nil, err
 		}
 		done++
-	}
-	if how == Restart {
-		for _, i := range others {
-			e.nodes[i].Kill()
-			if err := e.nodes[i].Launch(); err != nil {
-				heal()
-				return nil, err
-			}
-		}
 	}
 	return heal, nil
 }

@@ -26,7 +26,8 @@ type network struct {
 // the same.
 var ranges = []string{"198.18", "198.19", "10.213"}
 
-const ours, first = 1, 11 // last bytes of the addresses: ours, and of server 0
+// Last bytes of the addresses: ours, of server 0, and of client 0.
+const ours, first, firstClient = 1, 11, 128
 
 func (n *network) prefix() string          { return fmt.Sprintf("%s.%d.0/24", n.block, n.third) }
 func (n *network) address(last int) string { return fmt.Sprintf("%s.%d.%d", n.block, n.third, last) }
@@ -34,20 +35,27 @@ func (n *network) address(last int) string { return fmt.Sprintf("%s.%d.%d", n.bl
 // host returns the address of server i.
 func (n *network) host(i int) string { return n.address(first + i) }
 
-func newNetwork(servers int) (*network, error) {
+func newNetwork(servers, clients int) (*network, error) {
 	n := new(network)
-	if err := n.build(servers); err != nil {
+	if err := n.build(servers, clients); err != nil {
 		n.close()
 		return nil, fmt.Errorf("network for the servers: %w", err)
 	}
 	return n, nil
 }
 
-func (n *network) build(servers int) (err error) {
+func (n *network) build(servers, clients int) (err error) {
 	if n.hub, err = newNamespace(); err != nil {
 		return err
 	}
 	if err := n.join(); err != nil {
+		return err
+	}
+	var more strings.Builder
+	for i := range clients {
+		fmt.Fprintf(&more, "addr add %s/24 dev %s\n", n.address(firstClient+i), n.name)
+	}
+	if err := within(nil, more.String(), "ip", "-batch", "-"); err != nil {
 		return err
 	}
 	if err := within(n.hub, "link add bridge type bridge\nlink set bridge up\nlink set up0 master bridge up\n", "ip", "-batch", "-"); err != nil {

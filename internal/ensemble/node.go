@@ -22,12 +22,14 @@ import (
 type Node struct {
 	addr   string
 	secure string   // "" without Options.Secure
-	dir    string   // configuration, data and log
+	dir    string   // configuration, data and, unless it is kept, the log
+	logs   string   // what the names of the logs that are kept begin with; "" without Options.Logs
 	java   []string // the command line
 
 	mu     sync.Mutex
-	proc   *process // nil before the first Launch
+	proc   *Process // nil before the first Launch
 	frozen bool
+	lives  int // how often it was launched
 }
 
 // Addr returns the address for clients, host:port.
@@ -40,7 +42,7 @@ func (n *Node) SecureAddr() string { return n.secure }
 func (n *Node) Pid() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.proc.pid()
+	return n.proc.Pid()
 }
 
 // Launch starts the server's process if it does not run, and does not wait
@@ -52,6 +54,7 @@ func (n *Node) Launch() error {
 	if n.proc != nil && !n.proc.ended() {
 		return nil
 	}
+	n.lives++
 	log, err := os.Create(n.logFile()) // of this life only
 	if err != nil {
 		return err
@@ -59,7 +62,7 @@ func (n *Node) Launch() error {
 	defer log.Close() // the child has its own
 	cmd := exec.Command(n.java[0], n.java[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, log, log
-	p, err := startProcess(cmd)
+	p, err := StartProcess(cmd)
 	if err != nil {
 		return err
 	}
@@ -73,7 +76,7 @@ func (n *Node) Kill() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.proc != nil {
-		n.proc.kill()
+		n.proc.Kill()
 	}
 }
 
@@ -83,7 +86,7 @@ func (n *Node) Freeze() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.proc != nil && !n.frozen {
-		n.proc.freeze()
+		n.proc.Freeze()
 		n.frozen = true
 	}
 }
@@ -93,9 +96,17 @@ func (n *Node) Thaw() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.proc != nil {
-		n.proc.thaw()
+		n.proc.Thaw()
 		n.frozen = false
 	}
+}
+
+// Wipe kills the server if it runs and deletes its data. When it is launched again, it
+// takes all of them from the leader. That is safe only if the others have them: a
+// majority of the servers, without this one.
+func (n *Node) Wipe() error {
+	n.Kill()
+	return os.RemoveAll(filepath.Join(n.dir, "version-2"))
 }
 
 // running tells whether the server is neither killed nor frozen.
@@ -158,7 +169,7 @@ var errPortTaken = errors.New("port taken by another process")
 // waitServing waits until the server answers clients.
 func (n *Node) waitServing(ctx context.Context) error {
 	n.mu.Lock()
-	p := n.proc
+	p, logFile := n.proc, n.logFile()
 	n.mu.Unlock()
 	// A server asked in the first moments of its life may fail to close the
 	// connection, so an early question must not wait long for its answer.
@@ -177,16 +188,16 @@ func (n *Node) waitServing(ctx context.Context) error {
 		// Both, because a leader that cannot bind its port for followers does
 		// not end: it calls the next election, forever.
 		ended := p.ended()
-		if log, _ := os.ReadFile(n.logFile()); bytes.Contains(log, []byte("Address already in use")) {
+		if log, _ := os.ReadFile(logFile); bytes.Contains(log, []byte("Address already in use")) {
 			return fmt.Errorf("server %s: %w", n.addr, errPortTaken)
 		}
 		if ended {
-			return fmt.Errorf("server %s ended (%v) with this log:\n%s", n.addr, p.err, n.logTail())
+			return fmt.Errorf("server %s ended (%v) with this log:\n%s", n.addr, p.err, logTail(logFile))
 		}
 		select {
 		case <-p.done:
 		case <-ctx.Done():
-			return fmt.Errorf("server %s does not serve: %w; its log:\n%s", n.addr, context.Cause(ctx), n.logTail())
+			return fmt.Errorf("server %s does not serve: %w; its log:\n%s", n.addr, context.Cause(ctx), logTail(logFile))
 		case <-poll.C:
 		}
 	}
@@ -199,11 +210,17 @@ func (n *Node) secured(conf string) bool {
 	return port == "" || strings.Contains(conf, "secureClientPort="+port+"\n")
 }
 
-func (n *Node) logFile() string { return filepath.Join(n.dir, "log") }
+// logFile returns the log of the present or last life, and is called with n.mu held.
+func (n *Node) logFile() string {
+	if n.logs == "" {
+		return filepath.Join(n.dir, "log")
+	}
+	return fmt.Sprintf("%s.%03d.log", n.logs, n.lives)
+}
 
-// logTail returns the end of what the server has printed.
-func (n *Node) logTail() string {
-	log, err := os.ReadFile(n.logFile())
+// logTail returns the end of what a server has printed.
+func logTail(file string) string {
+	log, err := os.ReadFile(file)
 	if err != nil {
 		return err.Error()
 	}

@@ -10,20 +10,21 @@ import (
 
 const supported = true
 
-// process is a running child. Its own goroutine starts it and waits for it.
-type process struct {
+// A Process is a child, which cannot outlive this process. Its own goroutine starts it
+// and waits for it. It may be killed, frozen and thawed at any time.
+type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the child has ended and is reaped
 	err  error         // why it ended; set before done is closed
 }
 
-// startProcess starts cmd such that it dies with this process, however this
+// StartProcess starts cmd such that it dies with this process, however this
 // process dies.
-func startProcess(cmd *exec.Cmd) (*process, error) {
+func StartProcess(cmd *exec.Cmd) (*Process, error) {
 	// A group of its own, so that an interrupt from the terminal reaches it
 	// only through us.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	p := &process{cmd: cmd, done: make(chan struct{})}
+	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go p.own(started)
 	return p, <-started
@@ -33,7 +34,7 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 // because the parent of Pdeathsig is the thread that forked: the child would
 // be killed if that thread ended, as the thread of a goroutine does that ends
 // without unlocking it. Thus locked, the thread ends only with this process.
-func (p *process) own(started chan<- error) {
+func (p *Process) own(started chan<- error) {
 	defer close(p.done)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -44,10 +45,20 @@ func (p *process) own(started chan<- error) {
 	}
 }
 
-func (p *process) pid() int { return p.cmd.Process.Pid }
+// Pid returns the process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Done returns a channel that is closed when the child has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err returns what [exec.Cmd.Wait] does, once the child has ended.
+func (p *Process) Err() error {
+	<-p.done
+	return p.err
+}
 
 // ended tells whether the child has ended.
-func (p *process) ended() bool {
+func (p *Process) ended() bool {
 	select {
 	case <-p.done:
 		return true
@@ -56,15 +67,16 @@ func (p *process) ended() bool {
 	}
 }
 
-// kill returns when the child has ended. It works on a frozen one too.
-func (p *process) kill() {
+// Kill ends the child with SIGKILL and returns when it has ended. It works on a frozen
+// one too.
+func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // fails only for a child that has ended
 	<-p.done
 }
 
-// freeze returns when every thread of the child is stopped, or the child has
-// ended. A SIGSTOP alone returns before.
-func (p *process) freeze() {
+// Freeze stops the child with SIGSTOP. It returns when every thread of the child is
+// stopped, or the child has ended; a SIGSTOP alone returns before.
+func (p *Process) Freeze() {
 	if p.cmd.Process.Signal(syscall.SIGSTOP) != nil {
 		return
 	}
@@ -80,8 +92,8 @@ func (p *process) freeze() {
 	}
 }
 
-// thaw lets a frozen child go on.
-func (p *process) thaw() {
+// Thaw lets a frozen child go on.
+func (p *Process) Thaw() {
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // fails only for a child that has ended
 }
 

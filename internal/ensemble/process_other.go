@@ -12,17 +12,29 @@ import (
 // left behind by killed tests are worse than skipped tests.
 const supported = false
 
-type process struct {
+// A Process is a child of this process.
+type Process struct {
 	done chan struct{}
 	err  error
 }
 
-func startProcess(*exec.Cmd) (*process, error) { return nil, errors.ErrUnsupported }
+// StartProcess returns an error.
+func StartProcess(*exec.Cmd) (*Process, error) { return nil, errors.ErrUnsupported }
 
-func (p *process) pid() int    { return 0 }
-func (p *process) ended() bool { return true }
-func (p *process) kill()       {}
-func (p *process) freeze()     {}
-func (p *process) thaw()       {}
+// Pid returns 0.
+func (p *Process) Pid() int { return 0 }
+
+// Done returns a channel that is never closed.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err returns nil.
+func (p *Process) Err() error { return p.err }
+
+// Kill does nothing, as do the others.
+func (p *Process) Kill() {}
+
+func (p *Process) Freeze()     {}
+func (p *Process) Thaw()       {}
+func (p *Process) ended() bool { return true }
 
 func newNamespace() (*os.File, error) { return nil, errors.ErrUnsupported }

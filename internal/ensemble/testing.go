@@ -50,7 +50,7 @@ func require(tb testing.TB, opts *Options) {
 	tb.Helper()
 	err := Available()
 	if err == nil && opts.namespaces() {
-		err = separable()
+		err = Separable()
 	}
 	switch {
 	case err == nil:

@@ -85,9 +85,9 @@ const (
 	Guarded = "guarded"
 )
 
-// Faults of which a holder cannot know in time. Of Pause and Expire, Value is the Proc, of
-// Delete, Path is that of the recipe, and Token that of the one hold that is hit, if it is
-// only one.
+// Faults of which a holder cannot know in time. Of Pause and Expire, Value is the Proc, or the
+// process of those that are called "process/actor"; of Delete, Path is that of the recipe, and
+// Token that of the one hold that is hit, if it is only one.
 const (
 	Pause  = "pause"  // it was stopped, from the Fault to its Healed
 	Delete = "delete" // its znode was deleted by hand

@@ -104,6 +104,14 @@ func TestOutOfReach(t *testing.T) {
 			20 b acquired token=6
 			30 n healed f=pause value=a
 			1100 a lost`},
+		{"stopped with its process", "", `
+			0 p/a ask lock /l
+			1 p/a acquired token=5
+			2 b ask lock /l
+			10 n fault f=pause value=p
+			20 b acquired token=6
+			30 n healed f=pause value=p
+			31 p/a lost`},
 		{"another is stopped", "exclusion", held + `
 			10 n fault f=pause value=c
 			20 b acquired token=6

@@ -79,12 +79,17 @@ func (fs *faults) reckon(o *options, end time.Duration) {
 	}
 }
 
+// of reports whether f is one of proc, or of the process that proc is an actor of.
+func (f *fault) of(proc string) bool {
+	return f.Value == proc || f.Value != "" && strings.HasPrefix(proc, f.Value+"/")
+}
+
 // hits reports whether f concerns h.
 func (f *fault) hits(h *Hold) bool {
 	if f.Token != 0 {
 		return f.Token == h.Token
 	}
-	return (f.Value == "" || f.Value == h.Proc) &&
+	return (f.Value == "" || f.of(h.Proc)) &&
 		(f.Path == "" || f.Path == h.Path || strings.HasPrefix(h.Path, strings.TrimSuffix(f.Path, "/")+"/"))
 }
 
@@ -118,7 +123,7 @@ func (fs *faults) cause(m time.Duration, proc string) string {
 	best, rank := "no fault", 0
 	for i := n - 1; i >= 0 && i > n-200; i-- {
 		f := fs.all[i]
-		inForce, its := f.healed >= m, f.Value == proc
+		inForce, its := f.healed >= m, f.of(proc)
 		r := 0
 		switch {
 		case its && inForce:

@@ -38,13 +38,14 @@ var tools = []struct{ name, upTo string }{
 	{"internal/interop", "members"},
 	{"internal/recipes", "members"},
 	{"internal/sim", "members/barrier"},
+	{"internal/chaos", "members/barrier"},
 	{"internal/layers", ""},
 	{"internal/explore", ""},
 	{"internal/readme", ""},
 }
 
 // programs are the folders whose packages may import all others, and which none imports.
-var programs = []string{"examples/", "bench/", "cmd/", "internal/soak"}
+var programs = []string{"examples/", "bench/", "cmd/", "internal/chaos/cmd/", "internal/soak"}
 
 // modules are those that the library may depend on.
 var modules = []string{module, "github.com/go-zookeeper/zk", "golang.org/x/sync"}

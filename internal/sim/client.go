@@ -64,7 +64,11 @@ func (w *world) dial(n int, timeout time.Duration) *client {
 			c.server = addr
 			c.dials++
 			c.mu.Unlock()
-			return c.link.Dial(ctx, network, addr)
+			conn, err := c.link.Dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return newLine(c, conn), nil
 		},
 	})
 	w.Must(err)
@@ -88,7 +92,6 @@ func (c *client) frame(f coordtest.Frame) coordtest.Action {
 	if debugTrace != nil {
 		debugTrace(fmt.Sprintf("%v %s %d %s %s", time.Now().UnixNano(), c.name, f.Dir, f.Op, f.Path))
 	}
-	time.Sleep(c.latency(f, now))
 	return c.caught(f)
 }
 
@@ -108,24 +111,6 @@ func (c *client) caught(f coordtest.Frame) coordtest.Action {
 		return s.action
 	}
 	return coordtest.Pass
-}
-
-const (
-	leastLatency = 100 * time.Microsecond
-	mostLatency  = 2 * time.Millisecond
-	// slots are the nanoseconds of which each client has one: in every span of so many, its
-	// frames pass at one of them, and those of no other client do, nor does anything else
-	// happen then. So the order in which the server sees them is one of time, and not
-	// the scheduler's.
-	slots = maxClients + 1
-)
-
-// latency returns how long a frame that has come now is under way.
-func (c *client) latency(f coordtest.Frame, now time.Time) time.Duration {
-	random := time.Duration(hash(c.w.script.Seed, uint64(c.n), uint64(f.Dir), uint64(f.N)) % uint64(mostLatency-leastLatency))
-	at := time.Duration(now.UnixNano()) + leastLatency + random
-	at = at/slots*slots + slots + time.Duration(c.n)
-	return at - time.Duration(now.UnixNano())
 }
 
 // hash mixes numbers into one.

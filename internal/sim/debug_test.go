@@ -5,11 +5,15 @@ import (
 	"testing"
 	"sync"
 	"slices"
+	"os"
+	"strconv"
 )
+
+var debugSeeds = func() int { n, _ := strconv.Atoi(os.Getenv("DSEEDS")); return max(n, 12) }()
 
 func TestDebugTrace(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for seed := range uint64(12) {
+	for seed := range uint64(debugSeeds) {
 		s := Generate(seed, short)
 		var runs [2][]string
 		for i := range runs {
@@ -20,7 +24,7 @@ func TestDebugTrace(t *testing.T) {
 		}
 		for i := range runs[0] {
 			if runs[0][i] != runs[1][i] {
-				t.Logf("seed %d line %d", seed, i)
+				t.Logf("seed %d line %d of %d", seed, i, len(runs[0]))
 				for j := max(0, i-6); j < i+8; j++ {
 					t.Logf("   %-90s | %s", runs[0][j], runs[1][j])
 				}

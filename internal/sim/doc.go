@@ -19,7 +19,7 @@
 // that fail. Scripts that have found something are in testdata, and are played by the tests.
 //
 // The same script gives the same history. What clients do meets at the server only, in the
-// order in which their frames come, and no two clients have frames at the same time: see slots.
+// order in which their frames come, and no two clients have frames at the same time: see line.
 // Jitters and ids are functions of the seed and the time. What is left is the order in which
 // the goroutines of one client run at one moment.
 //

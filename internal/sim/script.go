@@ -37,9 +37,7 @@ type form struct {
 	fault func(w *world, l Line)
 }
 
-const (
-	maxClients = 63 // see slots
-)
+const maxClients = 63
 
 // Parse reads a script. Empty lines and those that begin with # do not count.
 func Parse(text string) (*Script, error) {

@@ -57,6 +57,7 @@ type world struct {
 	over    chan struct{}  // closed when the script is at its end
 	ops     sync.WaitGroup // of operations, of followers not
 	views   sync.WaitGroup // of followers
+	lines   sync.WaitGroup // of lines
 
 	// Owned by the goroutine of the world.
 	agenda []due
@@ -109,7 +110,9 @@ func Play(t *testing.T, s *Script, plant Plant) *Result {
 		r.Time = time.Since(began) * time.Duration(s.Clients)
 		for _, c := range w.clients[1:] {
 			c.Close()
+			c.link.Close()
 		}
+		w.lines.Wait()
 		w.views.Wait()
 		w.ops.Wait()
 		if len(r.Violations) == 0 {
@@ -157,7 +160,7 @@ func (w *world) settle() {
 			}
 		}
 	}
-	// On a time that no client has: see slots.
+	// On a time that no client has: see line.
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 }
 
