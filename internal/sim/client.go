@@ -89,9 +89,6 @@ func (c *client) frame(f coordtest.Frame) coordtest.Action {
 	server := c.server
 	c.mu.Unlock()
 	c.w.passes(f, server)
-	if debugTrace != nil {
-		debugTrace(fmt.Sprintf("%v %s %d %s %s", time.Now().UnixNano(), c.name, f.Dir, f.Op, f.Path))
-	}
 	return c.caught(f)
 }
 
@@ -160,5 +157,3 @@ func (c *client) still() bool {
 	<-stopped
 	return true
 }
-
-var debugTrace func(string)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -38,6 +39,7 @@ func (w *world) end(cancel func()) {
 	w.Fake.Reap()
 	w.Fake.Reap()
 	for _, path := range w.paths() {
+		w.proveBarrier(path)
 		w.prove(path)
 		if w.violated() {
 			return
@@ -191,6 +193,28 @@ func (w *world) prove(path string) {
 	})
 }
 
+// proveBarrier lets a crowd through the barrier at path. A round of which all have died stays
+// open until somebody comes.
+func (w *world) proveBarrier(path string) {
+	if !strings.HasPrefix(path, "/barrier/") || w.script.Clients < crowd {
+		return
+	}
+	var all sync.WaitGroup
+	for _, c := range w.clients[1 : 1+crowd] {
+		all.Go(func() {
+			w.soon("enter "+path, func(ctx context.Context) error {
+				for {
+					h := barrier.New(c.Client, path, crowd).Enter(ctx, c.name)
+					if err := h.Wait(); !errors.Is(err, coord.ErrExpired) {
+						return cmp.Or(err, h.Release(ctx))
+					}
+				}
+			})
+		})
+	}
+	all.Wait()
+}
+
 // show waits until all views of path are as they must be.
 func (w *world) show(path, want string) {
 	wrong := func() (all []string) {
@@ -235,7 +259,7 @@ func (w *world) finals() {
 }
 
 // lasting are the first parts of paths that may be there when all clients are gone.
-var lasting = []string{"/stored", "/gate", "/config", "/counter", "/tree", "/queue", "/semaphore", "/_zkcoord", "/harness"}
+var lasting = []string{"/stored", "/gate", "/barrier", "/config", "/counter", "/tree", "/queue", "/semaphore", "/_zkcoord", "/harness"}
 
 // nothingLeft checks that the clients, which are closed, have left nothing.
 func (w *world) nothingLeft() {

@@ -32,7 +32,8 @@ type line struct {
 	out   []sent
 	under []byte // on its way
 	in    []byte // to be read
-	err   error  // why no more will come
+	ended error  // why no more will come
+	err   error  // the same, once all has been delivered
 	n     [2]int // frames, there and back
 
 	written chan struct{} // holds a token if there is something to send
@@ -101,7 +102,12 @@ func (l *line) Read(b []byte) (int, error) {
 // Close implements [net.Conn].
 func (l *line) Close() error {
 	l.close.Do(func() { close(l.closed) })
-	return l.Conn.Close()
+	err := l.Conn.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = net.ErrClosed
+	l.heard.Broadcast()
+	return err
 }
 
 // send sends what is written, until the line is closed.
@@ -134,22 +140,18 @@ func (l *line) receive() {
 	for {
 		frame, err := jute.ReadFrame(l.Conn, maxFrame)
 		l.mu.Lock()
-		if err == nil {
+		if l.ended = err; err == nil {
 			l.under = append(l.under, jute.Frame(frame)...)
-		} else {
-			l.err = err
-			l.heard.Broadcast()
 		}
 		l.mu.Unlock()
+		wake(l.arrived)
 		if err != nil {
-			_ = l.Close()
 			return
 		}
-		wake(l.arrived)
 	}
 }
 
-// deliver delivers what has come, until the line is closed.
+// deliver delivers what has come, and at last that no more will, until the line is closed.
 func (l *line) deliver() {
 	for {
 		select {
@@ -160,6 +162,7 @@ func (l *line) deliver() {
 		l.sleep(1, slots/2+l.c.n)
 		l.mu.Lock()
 		l.in, l.under = append(l.in, l.under...), nil
+		l.err = l.ended
 		l.heard.Broadcast()
 		l.mu.Unlock()
 	}
@@ -195,8 +198,7 @@ func arrange(out []sent) {
 		case jute.OpCreate, jute.OpCreateContainer, jute.OpDelete, jute.OpSetData, jute.OpExists, jute.OpGetData, jute.OpGetChildren2, jute.OpSync:
 			what[h.Xid] = fmt.Sprint(d.String(), h.Op)
 		case jute.OpMulti:
-			d.MultiHeader()
-			what[h.Xid] = fmt.Sprint(d.String(), h.Op)
+			what[h.Xid] = paths(d)
 		case jute.OpPing:
 			what[h.Xid] = "-"
 		}
@@ -210,4 +212,20 @@ func arrange(out []sent) {
 		slices.SortStableFunc(out[from:to], func(a, b sent) int { return strings.Compare(of(a), of(b)) })
 		from = max(to, from+1)
 	}
+}
+
+// paths returns the paths of a multi, the last first: what comes first may have a random
+// name, and the last one that others know.
+func paths(d *jute.Decoder) (all string) {
+	for h := d.MultiHeader(); !h.Done && !d.Bad(); h = d.MultiHeader() {
+		switch h.Op {
+		case jute.OpCreate, jute.OpCreateContainer:
+			all = d.Create().Path + " " + all
+		case jute.OpSetData:
+			all = d.SetData().Path + " " + all
+		default:
+			all = d.Versioned().Path + " " + all
+		}
+	}
+	return all
 }

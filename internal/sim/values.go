@@ -179,7 +179,7 @@ func seen[T any](ctx context.Context, a *actor, recipe string, s *event.Stream[c
 		switch {
 		case u.Suspended && !suspended:
 			a.record(history.Event{Kind: history.Suspended, Recipe: recipe, Path: a.path(), Op: op})
-		case !u.Suspended && u.Err == nil:
+		case !u.Suspended && (u.Err == nil || errors.Is(u.Err, config.ErrMissing)):
 			a.record(e)
 		}
 		suspended = u.Suspended
