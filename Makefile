@@ -9,6 +9,7 @@ STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
 TORTURE ?= 5m
+SOAK ?= 1h
 CHAOS ?= 10m
 NODES ?= 3
 SEED ?= 0
@@ -89,6 +90,7 @@ stress: ## long forms of the real-server tests, many rounds of the others
 	.ci/zookeeper
 	ZKCOORD_STRESS=1 go test -race $(STRESSFLAGS) -skip '^TestWalk$$' ./...
 	ZKCOORD_STRESS=1 go test $(STRESSFLAGS) -run '^TestWalk$$' ./internal/...
+	$(MAKE) --no-print-directory pairs
 	@# With the smallest margin between a loss and the next grant.
 	ZKCOORD_STRESS=1 go test -race $(STRESSFLAGS) -v -run 'NoOverlap|IsolatedLeader' ./lock ./rwlock ./members | grep -E 'margin|^(ok|FAIL|---)'
 	@# Where no server is found its tests are skipped, which leaves those in bubbles.
@@ -99,6 +101,15 @@ stress: ## long forms of the real-server tests, many rounds of the others
 torture: ## simulated days under faults, for TORTURE (5m); SEED= or SCRIPT= plays one again
 	@TORTURE=$(TORTURE) SEED=$(SEED) SCRIPT=$(abspath $(SCRIPT)) GOGC=$(GOGC) \
 		go test ./internal/sim -run '^TestTorture$$' -count=1 -timeout 0 -v
+
+.PHONY: pairs
+pairs: SHELL := bash
+pairs: .SHELLFLAGS := -o pipefail -c
+pairs: ## all faults in pairs, at each frame and behind it, and how many cases; hours
+	@# ZKCOORD_PAIRS=0/100 make pairs tries the first hundredth.
+	ZKCOORD_STRESS=1 GOGC=$(GOGC) go test $(STRESSFLAGS) -timeout=24h -v -run 'Faults$$' \
+		$$(grep -rlE --include='*_test.go' 'harness.Faults\(|locktest.Faults\(' . | xargs -n1 dirname | sort -u) \
+		| grep -E 'one fault: |--- FAIL|^(ok|FAIL|panic)|\.go:[0-9]+: [^0-9]'
 
 .PHONY: chaos
 chaos: ## hurt NODES (3 or 5) real servers and 20 client processes for CHAOS (10m), with SEED; needs root
@@ -114,6 +125,12 @@ fuzz: ## each fuzz test for FUZZTIME (10s)
 			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit; \
 		done; \
 	done
+
+.PHONY: soak
+soak: ## all recipes for SOAK (1h), with a fault a minute: does anything grow? In soak.out
+	.ci/zookeeper
+	go build -o soak.out/soak ./internal/soak
+	soak.out/soak -for $(SOAK) -out soak.out
 
 .PHONY: bench
 bench: ## measure beside other clients, 5 minutes; the report is in bench/out

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/quote"
 )
 
 // ErrOverflow means that a number does not fit in 64 bits: the sum of an addition, which was
@@ -75,13 +76,13 @@ func decodeCount(data []byte) (int64, error) {
 	n, err := strconv.ParseInt(string(data), 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%w: %.40q", ErrOverflow, data)
+		return 0, fmt.Errorf("%w: %s", ErrOverflow, quote.Number(data))
 	case err != nil || strconv.FormatInt(n, 10) != string(data):
 		hint := ""
 		if len(data) == 4 || len(data) == 8 {
 			hint = "; Curator's counters have as many bytes, and cannot be shared"
 		}
-		return 0, fmt.Errorf("not a whole number in decimal digits: %.40q%s", data, hint)
+		return 0, fmt.Errorf("not a whole number in decimal digits: %s%s", quote.Number(data), hint)
 	}
 	return n, nil
 }

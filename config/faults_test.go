@@ -121,7 +121,7 @@ var plots = []struct {
 			y.count(w, err, coord.ErrExpired, context.DeadlineExceeded)
 			cancel()
 		}
-		time.Sleep(3 * T) // of the bubble: what was under way is over
+		w.client.Calm(3 * T) // what was under way is over
 		_, err := add(bg, w.c, "/a/n")
 		y.count(w, err, coord.ErrExpired)
 		w.converges(s, "/a/n")
@@ -191,7 +191,7 @@ var plots = []struct {
 // converges waits until s shows the number that is stored at path.
 func (w *world) converges(s *event.Stream[config.Update[int]], path string) {
 	w.Helper()
-	time.Sleep(3 * T) // of the bubble: every fault is over
+	w.client.Calm(3 * T)
 	synctest.Wait()
 	u, _ := s.Latest()
 	if _, stat, err := w.op.Get(path); err != nil || u.Mzxid != stat.Mzxid || u.Err != nil || u.Suspended || fmt.Sprint(u.Value) != w.Get(path) {

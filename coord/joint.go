@@ -119,10 +119,10 @@ func (h *Hold) add(i int, part *Hold) {
 	h.joint.holds[i] = part
 	over := h.err != nil
 	h.mu.Unlock()
-	switch {
-	case ended != nil:
+	if ended != nil {
 		h.partEnded(ended)
-	case over: // and so its parts were released without this one
+	}
+	if over { // and so its parts were released without this one, which may wait for that though it has ended
 		part.giveUp(ErrReleased)
 	}
 }

@@ -113,6 +113,39 @@ func TestEndedHold(t *testing.T) {
 	})
 }
 
+// A part that ends before the whole has it, while the whole is released, is released itself.
+// It may wait for that, as a lock does that was revoked.
+func TestPartEndsAsTheWholeIsReleased(t *testing.T) {
+	bubble(t, func(w *world) {
+		c := w.client(w.line(), coord.Options{})
+		ended, released := make(chan struct{}), make(chan struct{})
+		h := c.Kit().HoldAll(bg, "all", coord.Part{Path: "/a", Acquire: func(context.Context) *coord.Hold {
+			part := c.Kit().NewHold(bg, "take", "/a", func(k *coord.Keeper) error {
+				k.End(coord.ErrRevoked)
+				select {
+				case <-k.Released():
+				case <-time.After(time.Hour): // of the bubble
+					t.Error("the part was not released")
+				}
+				return nil
+			})
+			<-part.Context(bg).Done()
+			close(ended)
+			<-released
+			return part
+		}})
+		<-ended
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		_ = h.Release(ctx)
+		close(released)
+		must(t, h.Release(bg))
+		if err := h.Err(); !errors.Is(err, coord.ErrReleased) {
+			t.Errorf("Err = %v", err)
+		}
+	})
+}
+
 // Whenever a part ends, the whole ends: it is over as soon as the part is, is lost exactly if
 // it was held, and never held afterwards. And whenever it is released, all parts are.
 func TestPartsEndAtAnyMoment(t *testing.T) {
@@ -128,7 +161,9 @@ func TestPartsEndAtAnyMoment(t *testing.T) {
 				return coordtest.Pass
 			})
 			h := c.Kit().HoldAll(bg, "all", all...)
-			time.AfterFunc(time.Duration(rand.IntN(30))*time.Millisecond, func() {
+			// Not at once: the first part would go on in the next session if this one expired
+			// before it has looked.
+			time.AfterFunc(1+time.Duration(rand.IntN(30))*time.Millisecond, func() {
 				switch which := rand.IntN(5); which {
 				case 3:
 					w.Fake.Expire(s.ID())

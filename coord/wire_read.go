@@ -63,7 +63,8 @@ func (t *tappedConn) next() ([]byte, error) {
 	if err := denied(login, h.Code); err != nil {
 		return nil, err
 	}
-	r := t.answered(h, d.Rest())
+	body := d.Rest()
+	r := t.answered(h, body)
 	t.served(h)
 	switch {
 	case (r.op == jute.OpSetWatches || r.op == jute.OpSetWatches2) && h.Code != jute.OK: // else all would go on as if they were armed
@@ -72,6 +73,8 @@ func (t *tappedConn) next() ([]byte, error) {
 		return nil, errMoved
 	case r.call != nil || h.Xid >= ownXids || h.Xid == jute.XidPing || login != "":
 		return nil, nil
+	case h.Code == jute.OK && !sound(r.op, body):
+		return nil, fmt.Errorf("%w: answer of %d bytes", errMangled, len(body))
 	}
 	if h.Xid >= 0 {
 		h.Xid = r.theirs
@@ -116,7 +119,7 @@ func (t *tappedConn) answered(h jute.ReplyHeader, body []byte) request {
 
 // readFrame reads a frame, with its length in front. The bytes of an incomplete one
 // count as signs of life. The length is checked, because the peer may not be a
-// ZooKeeper server at all, and a buffer is made of that length.
+// ZooKeeper server at all, and the buffer grows as they come, because it may lie.
 func (t *tappedConn) readFrame() ([]byte, error) {
 	head, err := t.in.Peek(4)
 	if err != nil {
@@ -126,15 +129,19 @@ func (t *tappedConn) readFrame() ([]byte, error) {
 	if size < 16 || size > maxFrame { // the shortest is a reply without a body
 		return nil, mangled(head)
 	}
-	frame := make([]byte, 4+size)
+	whole := 4 + int(size)
+	frame := make([]byte, min(whole, 64<<10))
 	for n := 0; ; {
 		k, err := t.in.Read(frame[n:])
-		if n += k; n == len(frame) {
+		if n += k; n == whole {
 			return frame, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		t.hears() // a large answer on a slow line, or a flood of events
+		if n == len(frame) {
+			frame = append(frame, make([]byte, min(n, whole-n))...)
+		}
 	}
 }

@@ -33,10 +33,6 @@ type exposed struct {
 	client *harness.Client
 }
 
-// rest lets time pass in which no frame meets a fault, until what met one before has
-// been got over.
-func (c exposed) rest(d time.Duration) { c.client.Exempt(func() { time.Sleep(d) }) }
-
 // settled waits until m is in or over, and reports whether it is in.
 func (w *place) settled(m *members.Membership) bool {
 	for end := time.After(10 * term); ; {
@@ -105,7 +101,7 @@ var plots = []struct {
 			w.Must(m.SetData(briefly(), fmt.Append(nil, "updated ", i)))
 			if got := w.truth(); got != fmt.Sprint("self=updated ", i, " still=") {
 				// It may have gone since with its session, and is then on its way back.
-				time.Sleep(4 * term)
+				c.client.Calm(4 * term)
 				if got := w.truth(); got != fmt.Sprint("self=updated ", i, " still=") {
 					w.Errorf("update %d: %s", i, got)
 				}
@@ -118,7 +114,7 @@ var plots = []struct {
 		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
 		_ = w.Op().Delete(dir+"/self", -1)
-		c.rest(6 * term)
+		c.client.Rest(6 * term)
 		if got := w.truth(); got != "self=1 still=" {
 			w.Errorf("not back: %s", got)
 		}
@@ -129,7 +125,7 @@ var plots = []struct {
 		m := members.New(c.Client, dir).Keep(bg, members.Member{ID: "self", Data: []byte("1")})
 		w.settled(m)
 		w.Expire(c.client)
-		c.rest(6 * term)
+		c.client.Rest(6 * term)
 		if got := w.truth(); got != "self=1 still=" {
 			w.Errorf("not back: %s", got)
 		}
@@ -147,9 +143,9 @@ var plots = []struct {
 		if err := second.Wait(); err != nil && !errors.Is(err, coord.ErrExpired) {
 			w.Errorf("not taken over: %v", err)
 		}
-		c.rest(3 * term)
+		c.client.Rest(3 * term)
 		got := w.truth()
-		time.Sleep(time.Second) // so that an expiry just now has been heard of
+		c.client.Calm(term) // so that an expiry just now has been heard of
 		if second.Err() == nil && got != "self=2 still=" {
 			w.Errorf("vanished: %s", got)
 		}
@@ -167,7 +163,7 @@ var plots = []struct {
 		time.Sleep(time.Millisecond)
 		w.Must(a.SetData(bg, []byte("2")))
 		w.Must(b.Leave(bg))
-		c.rest(5 * term)
+		c.client.Rest(5 * term)
 		if v, _ := views.Latest(); say(v) != "a=2 still=" {
 			w.Errorf("sees %q, want %q", say(v), w.truth())
 		}

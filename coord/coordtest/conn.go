@@ -1,6 +1,7 @@
 package coordtest
 
 import (
+	"cmp"
 	"net"
 	"sync"
 
@@ -17,8 +18,11 @@ type conn struct {
 	server   *Server
 	replica  *replica // of the server at the other end
 	addr     string   // that was dialed
+	line     int      // of its Link among those of the server, 0 if it has none
+	number   int      // among the connections of the server
 	net      net.Conn
-	accepted bool     // the handshake is over
+	accepted bool     // the handshake has come
+	modern   bool     // the client knows of servers that only answer reads
 	session  *session // nil until accepted
 	ids      []identity
 
@@ -29,22 +33,29 @@ type conn struct {
 
 // serve starts the two goroutines of a connection to addr. It closes nc and reports
 // false if the server is closed.
-func (s *Server) serve(nc net.Conn, addr string) bool {
+func (s *Server) serve(nc net.Conn, addr string, line int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		nc.Close()
 		return false
 	}
-	c := &conn{server: s, replica: s.replica, addr: addr, net: nc, ids: []identity{local}, more: sync.NewCond(&s.mu)}
-	if s.stale != nil && addr == s.leader {
-		c.replica = s.stale
-	}
+	s.dialed++
+	c := &conn{server: s, replica: s.replica, addr: addr, line: line, number: s.dialed,
+		net: nc, ids: []identity{local}, more: sync.NewCond(&s.mu)}
 	c.replica.conns[c] = struct{}{}
 	s.wg.Go(c.read)
 	s.wg.Go(c.write)
 	return true
 }
+
+// compareConns orders connections by their Links, and then as they were made.
+func compareConns(a, b *conn) int {
+	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.number, b.number))
+}
+
+// live reports whether c has a session or waits for one.
+func (c *conn) live() bool { return c.accepted && !c.over }
 
 // read reads for as long as there is a peer, in every state of the server: a
 // pipe has no buffer of its own in which a client's requests could wait.
@@ -55,11 +66,11 @@ func (c *conn) read() {
 		s.mu.Lock()
 		if err != nil {
 			c.net.Close() // after a bad length nothing can be made of what follows
-			s.do(c.drop)
+			s.arrive(c, c.drop)
 			s.mu.Unlock()
 			return
 		}
-		s.do(func() { c.receive(frame) })
+		s.arrive(c, func() { c.receive(frame) })
 		s.mu.Unlock()
 	}
 }
@@ -118,12 +129,12 @@ func (c *conn) drop() {
 	delete(c.replica.conns, c)
 }
 
-// receive executes one frame from the client.
+// receive executes one frame from the client, or begins to.
 func (c *conn) receive(frame []byte) {
-	switch r := c.replica; {
+	switch {
 	case c.over:
 	case !c.accepted:
-		r.handshake(c, frame)
+		c.server.meet(c, frame)
 	default:
 		d := jute.NewDecoder(frame)
 		h := d.RequestHeader()
@@ -131,11 +142,25 @@ func (c *conn) receive(frame []byte) {
 			c.drop()
 			return
 		}
-		if h.Op != jute.OpAuth {
-			r.touch(c.session)
+		if h.Op == jute.OpAuth { // which no other request holds up
+			c.auth(h.Xid, d)
+			return
 		}
-		if !c.waits(h.Op) {
-			c.handle(h.Xid, h.Op, d)
-		}
+		c.replica.touch(c.session)
+		c.replica.submit(&request{c, h.Xid, h.Op, d})
 	}
+}
+
+// meet executes the first frame of a connection, which decides what server it is to: the
+// one that has the address by now.
+func (s *Server) meet(c *conn, frame []byte) {
+	r := s.at(c.addr)
+	if s.leaderless > 0 && r.kind != isolated {
+		c.drop()
+		return
+	}
+	if r != c.replica {
+		r.take(c)
+	}
+	r.handshake(c, frame)
 }

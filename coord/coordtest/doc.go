@@ -21,21 +21,37 @@
 // package's tests run the same scripts on both and compare what clients see,
 // down to the zxids.
 //
-// It does not do what needs disk or administration, nor, but for one fault, what
-// needs an ensemble, nor multiRead, getEphemerals, whoAmI and
-// other later additions that Go clients do not use: it answers that they are
+// It does not do what needs disk or administration, nor multiRead, getEphemerals, whoAmI
+// and other later additions that Go clients do not use: it answers that they are
 // unimplemented. It lists children in order, and knows no four-letter words.
 //
-// # An isolated leader
+// # The ensemble
 //
-// The fault is that of a leader which is cut off from the other servers, not from its
-// clients, and does not know. It goes on answering heartbeats, reads and syncs, while
-// the others have elected a new one and end the sessions that they do not hear:
+// A Server can be an ensemble, too. Its servers have the addresses that clients dial,
+// whatever these are, and all of them are current until one is set apart:
 //
-//	a, b := s.Client(t, nil, "leader:2181"), s.Client(t, nil) // a knows no other server
-//	heal := s.Isolate("leader:2181")
+//	a, b := s.Client(t, nil, "one:2181"), s.Client(t, nil) // a knows no other server
+//	heal := s.Lag("one:2181")        // a follower does later what the leader does
+//	heal := s.Isolate("one:2181")    // the leader loses the others, not its clients, and does not know
+//	heal := s.Leaderless()           // nobody leads, until the election
 //
-// What the old leader answers is compared with real servers, too.
+// Several servers can lag at once, each from another moment on, beside a leader that is
+// isolated, and through elections. What a server that lags and what an isolated leader
+// answers is compared with real servers, too: they are brought into the same state, and the
+// same script runs on both.
+//
+// The ensemble is simpler than a real one in this: Followers that do not lag are current
+// at every moment. Servers tell the leader at once which sessions they hear, and not each half
+// tick. What the leader has begun all servers do: no election undoes anything, and what no
+// quorum has done never comes back. Single servers do not die, for clients that is a
+// connection that ends; Freeze stops all of them. There are no observers, no local
+// sessions and no servers that only answer reads.
+//
+// # Runs that repeat
+//
+// In a bubble nothing that clients see depends on the order in which the server's own goroutines run,
+// but for this: of requests that arrive at one instant on several connections any may be
+// first. [Server.Ordered] fixes that, too.
 //
 // # The link
 //

@@ -34,7 +34,7 @@ func (s *script) describe(d Direction, frame []byte) Frame {
 		f.Op = "connect"
 		s.handshake(d, dec)
 	case d == ToServer:
-		f.Op, f.Path = request(dec)
+		f.Op, f.Path = describeRequest(dec)
 	default:
 		f.Op, f.Path = s.answer(dec)
 	}
@@ -55,8 +55,8 @@ func (s *script) handshake(d Direction, dec *jute.Decoder) {
 	}
 }
 
-// request returns the name and the path of a request.
-func request(d *jute.Decoder) (op, path string) {
+// describeRequest returns the name and the path of a request.
+func describeRequest(d *jute.Decoder) (op, path string) {
 	o := d.RequestHeader().Op
 	switch o {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete, jute.OpDeleteContainer, jute.OpCheck,

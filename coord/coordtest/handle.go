@@ -8,43 +8,33 @@ import (
 	"github.com/zkcoord/zkcoord/internal/jute"
 )
 
-// handle executes one request and sends the reply, after the events that it caused.
-func (c *conn) handle(xid int32, o jute.Op, d *jute.Decoder) {
-	r := c.replica
-	if c.server.old && o >= jute.OpSetWatches2 {
-		c.unknown(xid)
+// handle executes a request that needs no quorum, and replies.
+func (c *conn) handle(q *request) {
+	zxid := c.replica.tree.zxid
+	if c.server.old && q.op >= jute.OpSetWatches2 {
+		c.unknown(q.xid)
 		return
 	}
-	switch o {
+	switch q.op {
 	case jute.OpPing:
-		c.send(jute.NewReply(jute.XidPing, r.tree.zxid, jute.OK))
-	case jute.OpAuth:
-		c.auth(xid, d)
-	case jute.OpClose:
-		r.end(c.session)
-		c.send(jute.NewReply(xid, r.tree.zxid, jute.OK))
-		c.finish()
-	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete, jute.OpSetData, jute.OpSetACL, jute.OpCheck:
-		c.change(xid, o, d)
-	case jute.OpMulti:
-		c.multi(xid, d)
+		c.send(jute.NewReply(jute.XidPing, zxid, jute.OK))
 	case jute.OpExists, jute.OpGetData, jute.OpGetACL, jute.OpGetChildren, jute.OpGetChildren2, jute.OpSync,
 		jute.OpSetWatches, jute.OpSetWatches2, jute.OpAddWatch, jute.OpRemoveWatches, jute.OpCheckWatches:
-		e := jute.NewReply(xid, r.tree.zxid, jute.OK)
-		result := c.look(o, d, e)
-		if d.Bad() {
+		e := jute.NewReply(q.xid, zxid, jute.OK)
+		result := c.look(q.op, q.fields, e)
+		if q.fields.Bad() {
 			result = jute.CodeMarshalling
 		}
 		if result != jute.OK {
-			e = jute.NewReply(xid, r.tree.zxid, result)
+			e = jute.NewReply(q.xid, zxid, result)
 		}
 		c.send(e)
 	default:
-		if o.Known() {
-			c.send(jute.NewReply(xid, r.tree.zxid, jute.CodeUnimplemented))
+		if q.op.Known() {
+			c.send(jute.NewReply(q.xid, zxid, jute.CodeUnimplemented))
 			return
 		}
-		c.unknown(xid)
+		c.unknown(q.xid)
 	}
 }
 
@@ -68,101 +58,6 @@ func (c *conn) auth(xid int32, d *jute.Decoder) {
 	}
 	c.ids = append(c.ids, id)
 	c.send(jute.NewReply(xid, 0, jute.OK))
-}
-
-// change executes a transaction of one op.
-func (c *conn) change(xid int32, o jute.Op, d *jute.Decoder) {
-	r := c.replica
-	x := r.begin(c.session.id, c.ids)
-	req := decodeOp(o, d)
-	var res result
-	outcome := jute.CodeMarshalling
-	if !d.Bad() {
-		res, outcome = x.apply(req)
-	}
-	r.commit(x)
-	e := jute.NewReply(xid, r.tree.zxid, outcome)
-	if outcome == jute.OK {
-		res.encode(e, o)
-	}
-	c.send(e)
-}
-
-// encode appends what an op that succeeded replies.
-func (r result) encode(e *jute.Encoder, o jute.Op) {
-	switch o {
-	case jute.OpCreate:
-		e.String(r.path)
-	case jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
-		e.String(r.path)
-		e.Stat(r.stat)
-	case jute.OpSetData, jute.OpSetACL:
-		e.Stat(r.stat)
-	}
-}
-
-// multi executes all ops or none.
-func (c *conn) multi(xid int32, d *jute.Decoder) {
-	r := c.replica
-	x := r.begin(c.session.id, c.ids)
-	ops := decodeMulti(d)
-	if d.Bad() {
-		c.send(jute.NewReply(xid, r.tree.zxid, jute.CodeMarshalling))
-		return
-	}
-	var results []result
-	failed := jute.OK
-	for _, o := range ops {
-		var res result
-		if res, failed = x.apply(o); failed != jute.OK {
-			x.rollback()
-			break
-		}
-		results = append(results, res)
-	}
-	r.commit(x)
-	e := jute.NewReply(xid, r.tree.zxid, jute.OK) // the outcome is with the ops
-	for i, o := range ops {
-		if failed == jute.OK {
-			e.MultiHeader(jute.MultiHeader{Op: o.code})
-			results[i].encode(e, o.code)
-			continue
-		}
-		outcome := jute.OK // of those rolled back
-		switch {
-		case i == len(results):
-			outcome = failed
-		case i > len(results):
-			outcome = jute.CodeInconsistency
-		}
-		e.MultiHeader(jute.MultiHeader{Op: jute.OpError, Code: outcome})
-		e.Int32(int32(outcome))
-	}
-	e.MultiHeader(jute.MultiHeader{Op: -1, Done: true, Code: -1})
-	c.send(e)
-}
-
-func decodeMulti(d *jute.Decoder) []op {
-	var ops []op
-	for {
-		h := d.MultiHeader()
-		if h.Done || d.Bad() {
-			return ops
-		}
-		if h.Op == jute.OpSetACL {
-			d.Fail() // not in a multi
-		}
-		req := decodeOp(h.Op, d)
-		// Within a multi the flags tell what to create, and the reply's layout.
-		switch {
-		case h.Op != jute.OpCreate && h.Op != jute.OpCreate2 && h.Op != jute.OpCreateContainer:
-		case req.flags == zk.FlagContainer:
-			req.code = jute.OpCreateContainer
-		default:
-			req.code = jute.OpCreate
-		}
-		ops = append(ops, req)
-	}
 }
 
 // look executes a request that changes nothing and writes its result to e.

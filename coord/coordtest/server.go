@@ -29,12 +29,22 @@ type Server struct {
 	mu       sync.Mutex // guards everything below, and the conns' own fields
 	closed   bool
 	listener net.Listener
-	*replica
-	stale  *replica // of the leader that is isolated, if one is
-	leader string   // its address
-	frozen int      // Freezes not yet thawed
-	old    bool     // see Older
-	held   []func()
+	*replica            // of the servers that are current
+	lagging  []*replica // in the order in which they began to
+	stale    *replica   // of the leader that is isolated, if one is
+	last     int64      // newest session
+	lines    int        // Links made
+	dialed   int        // connections made
+	old      bool       // see Older
+
+	frozen     int // Freezes not yet thawed
+	held       []func()
+	leaderless int      // Leaderless calls not yet healed
+	undecided  []func() // what waits for a leader
+
+	ordered bool // see Ordered
+	arrived []arrival
+	since   time.Duration // when the first of arrived has come
 }
 
 // NewServer returns a server that tb closes in its cleanup. It listens on no
@@ -68,6 +78,7 @@ func newServer() *Server {
 		done:  make(chan struct{}),
 	}
 	s.replica = newReplica(s)
+	s.last = 1 << 56 // as real ids are: large, and with the server's own id in front
 	s.wg.Go(s.clock)
 	return s
 }
@@ -123,21 +134,25 @@ func (s *Server) listen() error {
 			if err != nil {
 				return // closed
 			}
-			s.serve(nc, l.Addr().String())
+			s.serve(nc, l.Addr().String(), 0)
 		}
 	})
 	return nil
 }
 
 // Dial returns a connection to the server, in memory; network does not matter, and
-// addr only to Isolate. It fails only if the server is closed or ctx has ended. The caller
-// closes the connection.
+// addr only to Isolate and Lag. It fails only if the server is closed or ctx has ended. The
+// caller closes the connection.
 func (s *Server) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	return s.dial(ctx, network, addr, 0)
+}
+
+func (s *Server) dial(ctx context.Context, network, addr string, line int) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	client, server := net.Pipe()
-	if !s.serve(server, addr) {
+	if !s.serve(server, addr, line) {
 		client.Close()
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errClosed}
 	}
@@ -146,16 +161,24 @@ func (s *Server) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 
 // Link returns a new line to the server, in memory. The caller closes it; if
 // the server is closed first, its connections end.
-func (s *Server) Link() *Link { return NewLink(s.Dial) }
+func (s *Server) Link() *Link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines++
+	line := s.lines
+	return NewLink(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return s.dial(ctx, network, addr, line)
+	})
+}
 
 // Expire ends a session as if it had not been heard of for its timeout: its
 // ephemeral nodes are deleted, watches fire and its connection is closed. On a
-// frozen server that happens at the thaw. Expire does nothing if there is no
-// such session.
+// frozen server that happens at the thaw, and while nobody leads when somebody does.
+// Expire does nothing if there is no such session.
 func (s *Server) Expire(session coord.SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.do(func() {
+	s.decide(func() {
 		if ss := s.sessions[int64(session)]; ss != nil {
 			s.expire(ss)
 		}
@@ -177,9 +200,7 @@ func (s *Server) Freeze() (thaw func()) {
 		if s.frozen--; s.frozen > 0 || s.closed {
 			return
 		}
-		for _, r := range s.replicas() {
-			r.expireDue(s.now())
-		}
+		s.expireDue(s.now())
 		held := s.held
 		s.held = nil
 		for _, f := range held {
@@ -226,7 +247,11 @@ func (s *Server) Sessions() []coord.SessionID {
 func (s *Server) Watches() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.watches.count()
+	n := s.watches.count()
+	for _, r := range s.lagging {
+		n += r.watches.count()
+	}
+	return n
 }
 
 // Tree lists the znodes outside /zookeeper for a person to read: a line for
@@ -242,18 +267,18 @@ func (s *Server) Tree() string {
 func (s *Server) SetSequence(path string, n int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	node := s.tree.nodes[path]
-	if node == nil {
+	if s.tree.nodes[path] == nil {
 		return fmt.Errorf("coordtest: no node %q", path)
 	}
-	node.stat.Cversion = n
+	s.commit(func(r *replica) { r.tree.nodes[path].stat.Cversion = n })
 	return nil
 }
 
 // Reap deletes the containers that have had children and have none now, as
-// the server does each minute by itself. On a frozen server it does so at the thaw.
+// the server does each minute by itself. On a frozen server it does so at the thaw, and
+// while nobody leads when somebody does.
 func (s *Server) Reap() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.do(s.reap)
+	s.decide(s.reap)
 }

@@ -59,6 +59,30 @@ func decodeOp(c jute.Op, d *jute.Decoder) op {
 	return o
 }
 
+// decodeMulti reads the ops of a multi.
+func decodeMulti(d *jute.Decoder) []op {
+	var ops []op
+	for {
+		h := d.MultiHeader()
+		if h.Done || d.Bad() {
+			return ops
+		}
+		if h.Op == jute.OpSetACL {
+			d.Fail() // not in a multi
+		}
+		req := decodeOp(h.Op, d)
+		// Within a multi the flags tell what to create, and the reply's layout.
+		switch {
+		case h.Op != jute.OpCreate && h.Op != jute.OpCreate2 && h.Op != jute.OpCreateContainer:
+		case req.flags == zk.FlagContainer:
+			req.code = jute.OpCreateContainer
+		default:
+			req.code = jute.OpCreate
+		}
+		ops = append(ops, req)
+	}
+}
+
 // A txn is a transaction in progress. Its ops take effect at once and can be undone.
 type txn struct {
 	*tree

@@ -211,6 +211,11 @@ func (w *world) raw() *raw {
 // handshake opens a session, or resumes one, and returns its id and password.
 func (r *raw) handshake(zxid int64, timeout int32, session int64, password []byte, more ...any) (int64, []byte) {
 	r.send(append([]any{int32(0), zxid, timeout, session, password}, more...)...)
+	return r.welcomed()
+}
+
+// welcomed waits for the answer to a handshake.
+func (r *raw) welcomed() (id int64, password []byte) {
 	b, err := r.receive()
 	if err != nil {
 		r.w.printf("connect: %v", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/harness"
 )
 
-// What a child process is told to do: "put" or "take", the server, the directory, the step
+// What a child process is told to do: "put", "take" or "collect", the server, the directory, the step
 // at which it dies, and how often it passes that before.
 const childEnv = "ZKCOORD_TEST_QUEUE"
 
@@ -67,8 +67,11 @@ func child(what, server, dir string) error {
 	if err != nil {
 		return err
 	}
-	if what == "take" {
+	switch what {
+	case "take":
 		return q.Work(ctx, countWords)
+	case "collect":
+		return q.Results(ctx, func(id string, result []byte) { fmt.Printf("result %s %s\n", id, result) })
 	}
 	for i := range items {
 		if err := q.Put(ctx, fmt.Sprint("item-", i), i%3, []byte(strings.Repeat("word ", i))); err != nil {
@@ -80,7 +83,8 @@ func child(what, server, dir string) error {
 
 // Takers that are killed with SIGKILL at any step, and a program that is killed while it
 // puts and started again, neither lose an item nor do one twice: each has one result, and
-// an item that was begun by a taker that died is done with a greater token.
+// an item that was begun by a taker that died is done with a greater token. Those that
+// collect the results and are killed lose none, and repeat no more than the last.
 func TestKilled(t *testing.T) {
 	t.Run("fake", func(t *testing.T) {
 		t.Parallel()
@@ -171,11 +175,27 @@ func killed(t *testing.T, server, dir string) {
 	}
 
 	got := make(map[string]string)
-	if err := q.Results(t.Context(), func(id string, result []byte) { got[id] = string(result) }); err != nil {
+	collected := 0
+	collect := func(id, result string) {
+		if other, ok := got[id]; ok && other != result {
+			t.Errorf("%s has the results %q and %q", id, other, result)
+		}
+		got[id] = result
+		collected++
+	}
+	for _, at := range []string{"fetched", "collected", "removed"} {
+		for line := range strings.Lines(start("collect", server, dir, at, 3)()) {
+			if line, ok := strings.CutPrefix(line, "result "); ok {
+				id, result, _ := strings.Cut(strings.TrimSpace(line), " ")
+				collect(id, result)
+			}
+		}
+	}
+	if err := q.Results(t.Context(), func(id string, result []byte) { collect(id, string(result)) }); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != items {
-		t.Errorf("%d results for %d items", len(got), items)
+	if len(got) != items || collected != items+1 { // the one that has died after "collected" has left its last
+		t.Errorf("%d results for %d items were collected %d times", len(got), items, collected)
 	}
 	for i := range items {
 		id := fmt.Sprint("item-", i)

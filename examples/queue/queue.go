@@ -103,11 +103,14 @@ func (q *Queue) Results(ctx context.Context, f func(id string, result []byte)) e
 		if err != nil {
 			return err
 		}
+		step("fetched", id)
 		f(id, result)
+		step("collected", id)
 		_, err = q.c.Txn(ctx, coord.OpDelete(q.result(id), -1), coord.OpDelete(q.id(id), -1))
 		if err != nil && !errors.Is(err, coord.ErrNoNode) {
 			return err // with ErrUnknown it may be removed
 		}
+		step("removed", id)
 	}
 	return nil
 }

@@ -225,11 +225,17 @@ func (s *script) pass(ctx context.Context, d time.Duration) {
 // insist writes to both things that the lock guards with a hold that c has lost.
 func (s *script) insist(ctx context.Context, c *contender, hold *coord.Hold) {
 	err := c.writeReport(ctx, hold)
+	if ctx.Err() != nil {
+		return // nothing was learned
+	}
 	if !errors.Is(err, coord.ErrNotHeld) {
 		s.story.fail(fmt.Errorf("the stale write of %s to %s was not refused by its guard: %v", c.name, report, err))
 		return
 	}
 	text, err := s.site.read(ctx)
+	if ctx.Err() != nil {
+		return
+	}
 	if err != nil || text == c.name {
 		s.story.fail(fmt.Errorf("%s says %q (%v) after the stale write of %s", report, text, err, c.name))
 		return

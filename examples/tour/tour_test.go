@@ -128,26 +128,54 @@ func TestTour(t *testing.T) {
 	})
 }
 
-// Whenever a tour is broken off it says why, and leaves nothing behind.
+// A listener calls enough when it has heard so many lines.
+type listener struct {
+	bytes.Buffer
+	lines  int
+	enough func()
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	before := l.lines
+	if l.lines -= bytes.Count(p, []byte("\n")); before > 0 && l.lines <= 0 {
+		l.enough()
+	}
+	return l.Buffer.Write(p)
+}
+
+// Whenever a tour is broken off, after any of its lines, it says why, ends soon, and leaves
+// nothing behind.
 func TestInterrupt(t *testing.T) {
 	interrupt := errors.New("interrupt")
-	for at := 0 * time.Millisecond; at < 6*time.Second; at += 333 * time.Millisecond {
+	told := "" // by the last tour that was broken off
+	for lines, over := 1, false; !over; lines++ {
 		synctest.Test(t, func(t *testing.T) {
 			server := coordtest.NewServer(t)
-			var out bytes.Buffer
-			tour := &tour{out: &out, servers: []string{"server"}, root: "/zkcoord-tour", dial: server.Dial}
 			ctx, cancel := context.WithCancelCause(t.Context())
-			timer := time.AfterFunc(at, func() { cancel(interrupt) })
-			defer timer.Stop()
-			start := time.Now()
-			if err := tour.run(ctx); !errors.Is(err, interrupt) {
-				t.Errorf("interrupted after %v: %v\n%s", at, err, out.String())
-			}
-			if took := time.Since(start); took > at+5*time.Second {
-				t.Errorf("interrupted after %v, it ended after %v", at, took)
+			interrupted := make(chan time.Time, 1)
+			out := &listener{lines: lines, enough: func() {
+				time.AfterFunc(time.Duration(lines%3)*20*time.Millisecond, func() {
+					interrupted <- time.Now()
+					cancel(interrupt)
+				})
+			}}
+			tour := &tour{out: out, servers: []string{"server"}, root: "/zkcoord-tour", dial: server.Dial}
+			switch err := tour.run(ctx); {
+			case err == nil:
+				over = true
+			case !errors.Is(err, interrupt):
+				t.Errorf("interrupted after line %d: %v\n%s", lines, err, out.String())
+			default:
+				told = out.String()
+				if took := time.Since(<-interrupted); took > 5*time.Second {
+					t.Errorf("interrupted after line %d, it ended after %v", lines, took)
+				}
 			}
 			empty(t, server)
 		})
+	}
+	if !strings.Contains(told, "PERMITTED") {
+		t.Errorf("the last one that was interrupted told no more than this:\n%s", told)
 	}
 }
 

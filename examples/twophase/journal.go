@@ -70,11 +70,16 @@ func (a *account) apply(token coord.Token, verb, id string, amount int64) {
 
 // open opens the journal at path for the holder h of the participant's name, which writes its
 // token first: after that no earlier holder is heard.
-func open(path string, h *coord.Hold, balance int64) (*journal, error) {
+func open(path string, h *coord.Hold, balance int64) (_ *journal, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			file.Close()
+		}
+	}()
 	j := &journal{file: file, h: h, account: replay(nil, balance)}
 	if _, err := file.WriteString("\n"); err != nil { // ends what was cut short
 		return nil, err
@@ -83,8 +88,11 @@ func open(path string, h *coord.Hold, balance int64) (*journal, error) {
 		return nil, err
 	}
 	lines, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
 	j.account = replay(lines, balance)
-	return j, err
+	return j, nil
 }
 
 func (j *journal) close() { j.file.Close() }

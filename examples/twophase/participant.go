@@ -32,7 +32,7 @@ func participate(ctx context.Context, c *coord.Client, name, path string, balanc
 
 // follow does our part in one transaction.
 func (p participant) follow(ctx context.Context, id string) error {
-	return watch[struct{}](ctx, p.c, id, nil, func() (over bool, err error) {
+	return watch(ctx, p.c, id, nil, func() (over bool, err error) {
 		t, err := look(ctx, p.c, id)
 		amount, ours := t.amounts[p.name]
 		_, voted := t.votes[p.name]

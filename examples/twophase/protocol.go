@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -125,7 +127,7 @@ func outdated(err error) bool {
 // watch calls step, at first and whenever the children of a transaction have changed, or
 // again has a value, until step reports that there is nothing more to do. If what step has
 // done was refused because its look was too old, step is called again.
-func watch[T any](ctx context.Context, c *coord.Client, id string, again <-chan T, step func() (over bool, err error)) error {
+func watch(ctx context.Context, c *coord.Client, id string, again <-chan time.Time, step func() (over bool, err error)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	children := c.Watch(ctx, transactions+"/"+id, event.Children)
@@ -153,15 +155,36 @@ func watch[T any](ctx context.Context, c *coord.Client, id string, again <-chan 
 }
 
 // each calls f, on a goroutine of its own, for every transaction, those known first, until
-// ctx ends or an f fails.
+// ctx ends or an f fails. If a transaction is listed again after f has begun, f is called for
+// it again when it has returned: it may have been deleted and, by a create of which the first
+// answer was lost, made once more.
 func each(ctx context.Context, c *coord.Client, known []string, f func(ctx context.Context, id string) error) error {
 	g, ctx := errgroup.WithContext(ctx)
-	begun := make(map[string]bool)
+	var mu sync.Mutex
+	begun := make(map[string]bool) // of those that f is called for, whether they are listed again
 	begin := func(id string) {
-		if !begun[id] {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, ok := begun[id]; ok {
 			begun[id] = true
-			g.Go(func() error { return f(ctx, id) })
+			return
 		}
+		begun[id] = false
+		g.Go(func() error {
+			for again := true; again; {
+				if err := f(ctx, id); err != nil {
+					return err
+				}
+				mu.Lock()
+				if again = begun[id]; again {
+					begun[id] = false
+				} else {
+					delete(begun, id)
+				}
+				mu.Unlock()
+			}
+			return nil
+		})
 	}
 	for _, id := range known {
 		begin(id)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/async"
+	"github.com/zkcoord/zkcoord/internal/following"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -86,12 +87,13 @@ type driver struct {
 	m     machine
 	guard string // the path of our guard; nobody else ever has it
 
-	reply    <-chan input // of the one request in flight
-	followed *followed    // the znode at the path, while it is followed
-	awaited  znode        // the one that is followed in taken
-	theirs   error        // what Taken returned of that
-	granted  bool         // the Hold was acquired
-	blind    bool         // what is known of the znode may be out of date
+	reply    <-chan input     // of the one request in flight
+	followed *following.Znode // the znode at the path, or the directory, while it is followed
+	listed   bool             // it is the directory
+	awaited  znode            // the one that is followed in taken
+	theirs   error            // what Taken returned of that
+	granted  bool             // the Hold was acquired
+	blind    bool             // what is known of the znode may be out of date
 
 	asked int // the generation of the data in the request in flight
 	has   int // the one that our znode has, or that was refused; -1: not known
@@ -100,7 +102,7 @@ type driver struct {
 // run makes the claim, and returns the cause of its end.
 func (d *driver) run(ctx context.Context) error {
 	defer func() {
-		d.followed.end()
+		d.followed.End()
 		if d.m.left != nil {
 			d.k.NotRemoved(d.m.left)
 		}
@@ -122,9 +124,9 @@ func (d *driver) run(ctx context.Context) error {
 		case in := <-d.reply:
 			d.reply = nil
 			d.step(in)
-		case snap := <-d.followed.updates():
+		case snap := <-d.followed.Updates():
 			d.hear(snap)
-		case <-d.followed.done():
+		case <-d.followed.Done():
 			d.unfollowed()
 		case <-d.Data.Changed(): // see above
 		case <-d.Session.Done():
@@ -156,7 +158,7 @@ func (d *driver) step(in input) {
 	switch d.m.state {
 	case taken, held, writing, revoked:
 	default:
-		d.followed.end()
+		d.followed.End()
 		d.followed = nil
 	}
 	d.do(o)

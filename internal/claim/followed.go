@@ -8,42 +8,18 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
+	"github.com/zkcoord/zkcoord/internal/following"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
-// A followed is the znode at the path, until the driver needs it no more.
-type followed struct {
-	*event.Stream[event.Snapshot]
-	stop   context.CancelFunc
-	listed bool // it is the directory that is followed
-}
-
-// updates and done return channels of f, nil if there is no f.
-func (f *followed) updates() <-chan event.Snapshot {
-	if f == nil {
-		return nil
-	}
-	return f.Updates()
-}
-
-func (f *followed) done() <-chan struct{} {
-	if f == nil {
-		return nil
-	}
-	return f.Done()
-}
-
-func (f *followed) end() {
-	if f != nil {
-		f.stop()
-	}
-}
-
 // follow begins to follow the znode at the path.
 func (d *driver) follow() {
-	d.followed.end()
-	ctx, stop := context.WithCancel(context.Background())
-	d.followed = &followed{Stream: d.Client.Kit().WatchUntilDeleted(ctx, d.Path), stop: stop}
+	d.followed.End()
+	d.followed, d.listed = following.Begin(d.Client.Kit().WatchUntilDeleted, d.Path), false
+}
+
+func (d *driver) watchChildren(ctx context.Context, path string) *event.Stream[event.Snapshot] {
+	return d.Client.Watch(ctx, path, event.Children)
 }
 
 // hear takes word of the znode that is followed.
@@ -51,7 +27,7 @@ func (d *driver) hear(snap event.Snapshot) {
 	d.blind = snap.Suspended
 	switch {
 	case snap.Suspended: // no news
-	case d.m.state == taken && d.followed.listed:
+	case d.m.state == taken && d.listed:
 		if _, listed := slices.BinarySearch(snap.Children, path.Base(d.Path)); !listed {
 			d.step(input{kind: freed})
 		}
@@ -70,14 +46,13 @@ func (d *driver) hear(snap event.Snapshot) {
 // unfollowed goes on when the stream that was followed has ended by itself.
 func (d *driver) unfollowed() {
 	err := errors.Unwrap(d.followed.Err())
-	d.followed.end()
-	if d.m.state != taken || d.followed.listed || !errors.Is(err, coord.ErrNoAuth) {
+	d.followed.End()
+	if d.m.state != taken || d.listed || !errors.Is(err, coord.ErrNoAuth) {
 		d.followed = nil
 		d.step(input{kind: quit, err: err})
 		return
 	}
 	// Newer servers do not say what becomes of a znode that we may not read. So the
 	// directory is followed.
-	ctx, stop := context.WithCancel(context.Background())
-	d.followed = &followed{d.Client.Watch(ctx, zkpath.Parent(d.Path), event.Children), stop, true}
+	d.followed, d.listed = following.Begin(d.watchChildren, zkpath.Parent(d.Path)), true
 }

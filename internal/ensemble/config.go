@@ -47,6 +47,11 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 	if err != nil {
 		return err
 	}
+	if opts != nil && opts.Relays {
+		if err := e.relay(seats); err != nil {
+			return err
+		}
+	}
 	for i, own := range seats {
 		n := &Node{
 			addr: net.JoinHostPort(own.host, strconv.Itoa(own.client)),
@@ -75,7 +80,11 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 		}
 		if len(seats) > 1 {
 			for j, s := range seats {
-				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("%s:%d:%d", s.host, s.quorum, s.election)
+				quorum := s.quorum
+				if e.relays != nil && i != j {
+					quorum = e.relays[i][j].port()
+				}
+				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("%s:%d:%d", s.host, quorum, s.election)
 			}
 		}
 		// Fast to start rather than fast in the long run. Without perf data,

@@ -21,6 +21,9 @@ type Options struct {
 	// Namespaces makes each server run in a network namespace of its own, so that
 	// Isolate can cut it off from the others. That takes root.
 	Namespaces bool
+	// Relays makes the servers follow each other by way of this process, so that
+	// Lag can hold up what a follower is to do. It does not go with Namespaces.
+	Relays bool
 	// Clients is how many addresses there are for client programs, so that Cut can tell
 	// them apart: see ClientAddr. That takes Namespaces; at most 100.
 	Clients int
@@ -58,6 +61,8 @@ type Ensemble struct {
 	dir   string
 	nodes []*Node
 	net   *network // nil without Options.Namespaces
+	// By server, and by leader; nil without Options.Relays.
+	relays [][]*relay
 }
 
 // Start starts servers and waits until all of them serve; ctx bounds that and
@@ -66,6 +71,9 @@ type Ensemble struct {
 func Start(ctx context.Context, opts *Options) (*Ensemble, error) {
 	if n := opts.nodes(); n != 1 && n != 3 && n != 5 {
 		return nil, fmt.Errorf("ensemble of %d servers: want 1, 3 or 5", n)
+	}
+	if opts.namespaces() && opts.Relays {
+		return nil, errors.New("ensemble with both Namespaces and Relays")
 	}
 	inst, err := find()
 	if err != nil {
@@ -119,6 +127,11 @@ func (e *Ensemble) Stop() {
 		killing.Go(n.Kill)
 	}
 	killing.Wait()
+	for _, relays := range e.relays {
+		for _, r := range relays {
+			r.close()
+		}
+	}
 	if e.net != nil {
 		e.net.close()
 	}

@@ -20,6 +20,8 @@ type Client struct {
 
 	timeout time.Duration // of its session, as asked for
 	exempt  atomic.Int32  // Exempts that run
+	resting atomic.Int32  // Rests that run
+	struck  atomic.Int64  // when a frame met a fault last, in nanoseconds of Unix time
 
 	mu  sync.Mutex
 	key jute.ConnectResponse // of the session
@@ -100,4 +102,28 @@ func (c *Client) Exempt(f func()) {
 	c.exempt.Add(1)
 	defer c.exempt.Add(-1)
 	f()
+}
+
+// Rest lets time pass until for d no frame of c has met a fault, so that what did is got
+// over. The frames of c that pass meanwhile do not count, and meet no first fault; a second
+// one may strike while c recovers from the first.
+func (c *Client) Rest(d time.Duration) {
+	c.resting.Add(1)
+	defer c.resting.Add(-1)
+	c.Calm(d)
+}
+
+// Calm is like Rest, but the frames count.
+func (c *Client) Calm(d time.Duration) {
+	for began := time.Now(); ; {
+		since := time.Unix(0, c.struck.Load())
+		if since.Before(began) {
+			since = began
+		}
+		left := d - time.Since(since)
+		if left <= 0 {
+			return
+		}
+		time.Sleep(left)
+	}
 }

@@ -1,10 +1,7 @@
 package harness
 
 import (
-	"cmp"
 	"fmt"
-	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord/coordtest"
@@ -38,6 +35,16 @@ func (f Fault) And(g Fault) Fault {
 // act returns the fault that does something to the frame alone.
 func act(name string, a coordtest.Action) Fault {
 	return Fault{name, func(*World, *Client, time.Duration) coordtest.Action { return a }}
+}
+
+// strike has frame, one of c, meet f.
+func (f Fault) strike(w *World, c *Client, frame coordtest.Frame) coordtest.Action {
+	c.struck.Store(time.Now().UnixNano())
+	action := f.meet(w, c, c.timeout)
+	if action == coordtest.Drop && frame.Op == "event" {
+		action = coordtest.HangUp
+	}
+	return action
 }
 
 // Lost: a frame is lost alone, as a request or a reply may be in a server. An event
@@ -103,165 +110,4 @@ var Common = []Fault{
 	Delayed(coordtest.ToClient, 2, 1).Called("delayed on the way back beyond the session's end"),
 	Expired,
 	Frozen(1, 4).Called("there while the server freezes"),
-}
-
-// A Workload is what a client does while a frame of it meets a fault.
-type Workload struct {
-	Name    string
-	Timeout time.Duration // of the client's session; zero means [T]
-	Faults  []Fault       // nil means [Common]
-	// Share, if not zero, has one fault in so many tried with each frame, another one
-	// with the next, for a workload of many frames: see [Workload.share].
-	Share int
-	// Run connects the client, makes it do something, and checks what must hold in the
-	// end. It is called in a bubble, for each case anew. The frames of the client count
-	// from then on until Run returns, except in [Client.Exempt]; it must come to an end
-	// whatever they meet.
-	Run func(w *World, connect func() *Client)
-}
-
-const (
-	// rehearsals are how often a Workload is run without a fault, to learn what frames
-	// there are.
-	rehearsals = 3
-	// attempts are how often a case is tried that does not meet its fault, and
-	// seldom how often that is if the frame is not there in each run.
-	attempts = 200
-	seldom   = 5
-)
-
-// Faults lets every frame of every workload meet every fault, each in a bubble of its
-// own, as a subtest.
-//
-// A case is tried until it has met its fault; if it never does, it fails. Goroutines race
-// in bubbles too, so that a run may have a few frames more than another. Those are tried
-// as well, but whether they come is no part of the test.
-func Faults(t *testing.T, workloads ...Workload) {
-	for _, x := range workloads {
-		t.Run(x.Name, x.test)
-	}
-}
-
-func (x Workload) test(t *testing.T) {
-	always, ever := x.rehearse(t)
-	all := x.Faults
-	if all == nil {
-		all = Common
-	}
-	share := x.share()
-	var met, more, absent atomic.Int64
-	t.Cleanup(func() {
-		t.Logf("%d cases met their fault, and %d of %d with frames that are not always there; %d to %d frames to the server, %d to %d back",
-			met.Load(), more.Load(), more.Load()+absent.Load(),
-			always[coordtest.ToServer], ever[coordtest.ToServer], always[coordtest.ToClient], ever[coordtest.ToClient])
-	})
-	for _, dir := range []coordtest.Direction{coordtest.ToServer, coordtest.ToClient} {
-		for i := range ever[dir] {
-			for k, f := range all {
-				if (i+k)%share > 0 {
-					continue
-				}
-				t.Run(fmt.Sprintf("frame %d %s %s", i+1, way(dir), f), func(t *testing.T) {
-					t.Parallel()
-					meets := func(attempts int) bool {
-						for range attempts {
-							if x.play(t, strike{dir, i + 1, f}) || t.Failed() {
-								return true
-							}
-						}
-						return false
-					}
-					switch {
-					case i < always[dir] && meets(attempts):
-						met.Add(1)
-					case i < always[dir]:
-						t.Errorf("the frame has not come in %d runs", attempts)
-					case meets(seldom):
-						more.Add(1)
-					default:
-						absent.Add(1)
-					}
-				})
-			}
-		}
-	}
-}
-
-// share is of how many faults one is tried with a frame. In the long form all are
-// tried. With the race detector a case takes five times as long, and what it can find
-// does not depend on the fault at every frame, so there it is one in 32 of those.
-func (x Workload) share() int {
-	switch share := max(x.Share, 1); {
-	case Stress:
-		return 1
-	case racing:
-		return 32 * share
-	default:
-		return share
-	}
-}
-
-// rehearse returns how many frames there are in each direction, in every run and in
-// that with the most.
-func (x Workload) rehearse(t *testing.T) (always, ever [3]int) {
-	for i := range rehearsals {
-		var frames [3]int
-		x.run(t, func(_ *World, _ *Client, f coordtest.Frame) coordtest.Action {
-			frames[f.Dir] = f.N
-			return coordtest.Pass
-		})
-		if i == 0 {
-			always = frames
-		}
-		for d, n := range frames {
-			always[d], ever[d] = min(always[d], n), max(ever[d], n)
-		}
-	}
-	return always, ever
-}
-
-// A strike has the n-th frame of a direction meet a fault.
-type strike struct {
-	dir   coordtest.Direction
-	n     int
-	fault Fault
-}
-
-// play runs x once, and reports whether the fault of s was met.
-func (x Workload) play(t *testing.T, s strike) (met bool) {
-	x.run(t, func(w *World, c *Client, f coordtest.Frame) coordtest.Action {
-		if f.Dir != s.dir || f.N != s.n {
-			return coordtest.Pass
-		}
-		met = true
-		action := s.fault.meet(w, c, c.timeout)
-		if action == coordtest.Drop && f.Op == "event" {
-			action = coordtest.HangUp
-		}
-		return action
-	})
-	return met
-}
-
-// run runs x in a bubble, and asks hook what becomes of the frames, whose N is their
-// number in x.
-func (x Workload) run(t *testing.T, hook func(*World, *Client, coordtest.Frame) coordtest.Action) {
-	Bubble(t, func(w *World) {
-		var c *Client
-		var n [3]int
-		x.Run(w, func() *Client {
-			c = w.Client(cmp.Or(x.Timeout, T))
-			c.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
-				if f.N == 0 || c.exempt.Load() > 0 { // N is 0 for heartbeats
-					return coordtest.Pass
-				}
-				n[f.Dir]++
-				f.N = n[f.Dir]
-				return hook(w, c, f)
-			})
-			return c
-		})
-		w.Rest() // what is under way belongs to it
-		c.Link.OnFrame(nil)
-	})
 }

@@ -72,7 +72,7 @@ func (x *contest) inBarrier(c *coord.Client, n int) {
 
 // TestKazooBarrier: members of kazoo's DoubleBarrier and of ours are let in when all are
 // in, whoever opens the round. Kazoo's remove ready when they begin to leave. So ours does
-// not wait for them.
+// not wait for them. Its Barrier and our Gate are the same.
 func TestKazooBarrier(t *testing.T) {
 	k := needKazoo(t)
 	p := launch(t, "kazoo", []string{k.python, "testdata/contenders.py"}, 2)
@@ -99,4 +99,5 @@ func TestKazooBarrier(t *testing.T) {
 			}
 		}
 	})
+	p.run(t, "Barrier", func(x *contest) { x.gate(p) })
 }

@@ -50,6 +50,7 @@ func TestCurator(t *testing.T) {
 	p.run(t, "LeaderLatch", func(x *contest) { x.refused(p.peers[0]) })
 	p.run(t, "GroupMember", func(x *contest) { x.together(p.peers[0]) })
 	p.run(t, "DistributedDoubleBarrier", func(x *contest) { x.doubleBarrier(p) })
+	p.run(t, "DistributedBarrier", func(x *contest) { x.gate(p) })
 }
 
 // theirDowngrade: a writer of Curator that goes on as a reader keeps a writer of ours

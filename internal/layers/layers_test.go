@@ -16,9 +16,9 @@ const module = "github.com/zkcoord/zkcoord"
 // floors are the packages of the library, the lowest first. A package may import
 // those of the floors below its own.
 var floors = [][]string{
-	{"internal/ask", "internal/async", "internal/backoff", "internal/inbox", "internal/jute", "internal/zkpath"},
+	{"internal/ask", "internal/async", "internal/backoff", "internal/inbox", "internal/jute", "internal/quote", "internal/zkpath"},
 	{"event"},
-	{"internal/watch"},
+	{"internal/following", "internal/watch"},
 	{"coord"},
 	{"internal/claim", "internal/subtree"},
 	{"internal/queue"},

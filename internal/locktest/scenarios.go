@@ -191,11 +191,20 @@ var basic = []scenario{
 			"0123456789abcdef0123456789abcdef__lock__",      // kazoo
 		} {
 			node := put(foreign, zk.FlagEphemeral|zk.FlagSequence)
+			free := func() { w.Delete(node) }
+			if len(w.Parts) > 0 {
+				held := w.Dir + "/" + w.Parts[0] + "/held"
+				w.Create(held, "")
+				free = func() {
+					w.Delete(held)
+					w.Delete(node)
+				}
+			}
 			w.Wants(w.Outcome(w.Try(bg, c.Client, w.Dir)), coord.ErrLocked)
 			h := w.Acquire(bg, c.Client, w.Dir)
 			w.Eventually("in line", func() bool { return w.Watches() == 2 })
 			w.IsOpen("acquired behind "+foreign, h.Acquired())
-			w.Must(w.Op().Delete(node, -1))
+			free()
 			w.Grant(h)
 			w.Must(h.Release(bg))
 		}

@@ -15,6 +15,8 @@ type Entry struct {
 	Label string // what the others see of the contender
 	Mode  Mode   // what it asks for
 	Try   bool   // leave rather than wait
+	// Blocked, if not nil, is called once if the contender has to wait. It must not block.
+	Blocked func()
 	// Granted, if not nil, is called when the contender, whose znode has the name node, is
 	// granted what it asks for. It must not block. The Hold is not over before the channel
 	// that it returns, which may be nil, is closed.

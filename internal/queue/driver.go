@@ -185,6 +185,9 @@ func (d *driver) step(in input) {
 	if !d.seen && (now == waiting || now == held) {
 		d.seen = true
 		d.noteCrowd()
+		if now == waiting && d.Blocked != nil {
+			d.Blocked()
+		}
 	}
 	if now != waiting {
 		d.ahead.end()

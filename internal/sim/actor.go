@@ -124,7 +124,7 @@ func (a *actor) hold(d time.Duration, x *stake, acquire func(ctx context.Context
 	if err != nil && h.Token() == 0 {
 		a.each(x, first, history.Event{Kind: history.GaveUp, Err: err.Error()})
 		a.expect(err, x.refusals...)
-		<-h.Done()
+		a.litter(h.Release(a.ctx)) // which waits until nothing is left of it, if that may be removed
 		return
 	}
 	if x.inForce != nil {
@@ -170,6 +170,10 @@ func (a *actor) keep(d time.Duration, x *stake, first int64, h *coord.Hold) {
 // in the way of others.
 func (a *actor) litter(err error) {
 	if errors.Is(err, coord.ErrNoAuth) {
+		f := history.Event{Proc: "operator", F: history.Expire, Value: a.name, Op: a.next()}
+		for _, f.Kind = range []history.Kind{history.Fault, history.Healed} {
+			a.w.rec.Record(f)
+		}
 		a.w.Fake.Expire(a.Kit().Session().ID())
 	}
 }

@@ -266,7 +266,7 @@ func TestToldFaults(t *testing.T) {
 			}
 			w.line.Reset()
 			w.Create("/t/c", "3")
-			time.Sleep(5 * timeout)
+			w.client.Calm(5 * timeout)
 			w.sees(r, "a=2 c=3")
 		},
 	})

@@ -99,7 +99,7 @@ func wholeFaults(t *testing.T, share int) {
 			w.write(5)
 			time.Sleep(2 * timeout)
 			w.write(6)
-			time.Sleep(3 * timeout) // what meets the last frames is to be over
+			w.client.Calm(3 * timeout) // what meets the last frames is to be over
 			w.sees(r, state(6))
 		},
 	})

@@ -57,6 +57,8 @@
 // A broken connection alone ends no term: see package lock. A leader that may not write the
 // announcement leads without one; [Election.Publish] tells why, and observers look at the
 // queue. If an earlier leader's announcement is there meanwhile, they see that one until
+// its session ends. A leader that may write it but not read it publishes all the same. But
+// it does not notice if somebody deletes it or writes over it, and may leave it there until
 // its session ends.
 //
 // A leader is deposed by an operator who deletes its znode in the queue, or writes

@@ -28,7 +28,7 @@ var publishing = []locktest.Plot{
 				err := e.Publish(briefly(), h, []byte(value))
 				got := shown(w.World)
 				if err != nil || got != value {
-					rest(c, time.Second) // so that an expiry just now has been heard of
+					c.Rest(T) // so that an expiry just now has been heard of
 					if h.Err() == nil {
 						w.Errorf("leads, and published %q, %v; there is %q", value, err, got)
 					}
@@ -44,7 +44,7 @@ var publishing = []locktest.Plot{
 		if w.Outcome(h) == nil {
 			time.Sleep(time.Second) // of the bubble
 			_ = w.World.Op().Delete(w.Dir+"-leader", -1)
-			rest(c, 3*T)
+			c.Rest(3 * T)
 			if got := shown(w.World); h.Err() == nil && got != "one" {
 				w.Errorf("leads, and there is %q", got)
 			}
@@ -71,9 +71,6 @@ func briefly() context.Context {
 	context.AfterFunc(ctx, cancel)
 	return ctx
 }
-
-// rest lets time pass in which no frame of c meets a fault.
-func rest(c *harness.Client, d time.Duration) { c.Exempt(func() { time.Sleep(d) }) }
 
 // A candidacy and an observer meet every fault at every frame. The candidate leads in the
 // end, with its newest value; both observers, the one that meets the fault and one on a good
@@ -128,7 +125,7 @@ func TestCandidacyFaults(t *testing.T) {
 			c := connect()
 			bad := w.watch(c)
 			value, k := p.run(w, c)
-			rest(c, 6*T)
+			c.Rest(6 * T)
 			s, _ := k.Latest()
 			if !s.Leads || s.Suspended || s.Hold.Err() != nil {
 				w.Fatalf("in the end %+v, %v\n%s", s, k.Err(), w.Tree())

@@ -72,10 +72,24 @@ var candidacies = []scenario{
 		s := w.stands(k, "leads", leads)
 		next := w.election(b).Campaign(bg, nil)
 		w.Eventually("in line", func() bool { return len(w.Children(w.Dir)) == 2 })
+		over := make(chan struct{})
+		suspended := false // for less than T: one that looked now and then might miss it
+		go func() {
+			defer close(over)
+			for now := range k.All() {
+				suspended = suspended || now.Leads && now.Suspended
+				if !now.Leads {
+					return
+				}
+			}
+		}()
 		up := w.Down(a)
-		w.stands(k, "is suspended", func(s leader.Status) bool { return s.Leads && s.Suspended })
 		w.Wait("loss", s.Hold.Lost())
 		w.IsOpen("the next leads", next.Acquired())
+		w.Wait("word of the loss", over)
+		if !suspended {
+			w.Error("it was not said to be suspended")
+		}
 		w.stands(k, "leads no more", func(s leader.Status) bool { return !s.Leads && !s.Suspended && errors.Is(s.Err, coord.ErrExpired) })
 		w.Wait("term", next.Acquired())
 		up()

@@ -107,6 +107,7 @@ const (
 	notices                    // the announcer hears that the term is over
 	publishes                  // there is a new value
 	declines                   // the ensemble refuses the request
+	blinded                    // the ensemble refuses to let it follow the announcement
 	retries                    // after a pause
 	expires                    // the session ends
 	erases                     // an operator deletes the announcement
@@ -115,7 +116,7 @@ const (
 )
 
 var doings = [...]string{"", "begins", "acts", "served", "served late", "answered", "loses its connection", "hears", "is released",
-	"departs", "is deposed", "learns it", "notices the end", "publishes", "is refused", "tries again", "expires",
+	"departs", "is deposed", "learns it", "notices the end", "publishes", "is refused", "may not follow", "tries again", "expires",
 	"the announcement is deleted", "is written over", "is replaced"}
 
 // An act is something that happens to a side, or to the announcement.
@@ -156,6 +157,7 @@ func (m *model) Enabled() (all []act) {
 		can(s.began && !s.place && !s.ends, learns)
 		can(quiet && s.ends && !s.a.over, notices)
 		can(waits && !s.ends && m.budget.publish > 0, publishes)
+		can(waits && s.follows && m.budget.refuse > 0, blinded)
 		can(waits && s.a.barred, retries)
 		can(live && m.budget.expire > 0, expires)
 	}
@@ -249,8 +251,11 @@ func (m *model) Do(a act) string {
 		m.budget.publish--
 		s.want++
 		s.a.barred = false
+	case blinded:
+		m.budget.refuse--
+		s.a.barred, s.follows = true, false
 	case retries:
-		s.a.barred, s.a.unsure = false, true
+		s.a.barred = false
 	case expires:
 		m.budget.expire--
 		s.ends, s.done, s.place, s.phase, s.late, s.follows = true, true, false, idle, false, false

@@ -9,6 +9,7 @@ import (
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/backoff"
 	"github.com/zkcoord/zkcoord/internal/claim"
+	"github.com/zkcoord/zkcoord/internal/following"
 )
 
 // background is the context of a term's requests. They end with the session.
@@ -68,17 +69,16 @@ type writer struct {
 	ended <-chan struct{}
 
 	a        announcer
-	want     []byte // what the announcement is to be
-	gen      int    // the generation of the value in it
-	followed *event.Stream[event.Snapshot]
-	unfollow context.CancelFunc
+	want     []byte           // what the announcement is to be
+	gen      int              // the generation of the value in it
+	followed *following.Znode // nil unless it is followed
 	pause    backoff.Backoff
 }
 
 // run announces the term, and removes the announcement when it is over. What the end of the
 // session leaves to be done, the ensemble does.
 func (w *writer) run() {
-	defer func() { w.stopFollowing() }()
+	defer func() { w.followed.End() }()
 	w.renew()
 	for w.s.Err() == nil {
 		select {
@@ -131,41 +131,27 @@ func (w *writer) wait() {
 		defer timer.Stop()
 		again = timer.C
 	case w.followed == nil && !w.a.deposed:
-		w.follow()
-	}
-	var updates <-chan event.Snapshot
-	var unfollowed <-chan struct{}
-	if w.followed != nil {
-		updates, unfollowed = w.followed.Updates(), w.followed.Done()
+		w.followed = following.Begin(w.c.Kit().WatchUntilDeleted, w.path)
 	}
 	select {
-	case snap := <-updates:
+	case snap := <-w.followed.Updates():
 		w.hear(snap)
-	case <-unfollowed: // it may not be read; it stays as it is
-		w.note(errors.Unwrap(w.followed.Err()))
+	case <-w.followed.Done(): // it may not be read, which is no refusal of what is published
 		w.stopFollowing()
 		w.a.barred = true
 	case <-w.value.Changed():
 		w.renew()
 	case <-again:
-		w.a.barred, w.a.unsure = false, true
+		w.a.barred = false
 	case <-w.ended:
 		w.end()
 	case <-w.s.Done():
 	}
 }
 
-// follow follows the announcement, which is there.
-func (w *writer) follow() {
-	ctx, stop := context.WithCancel(background)
-	w.followed, w.unfollow = w.c.Kit().WatchUntilDeleted(ctx, w.path), stop
-}
-
 func (w *writer) stopFollowing() {
-	if w.unfollow != nil {
-		w.unfollow()
-	}
-	w.followed, w.unfollow = nil, nil
+	w.followed.End()
+	w.followed = nil
 }
 
 // hear hears how the announcement is.
@@ -173,6 +159,7 @@ func (w *writer) hear(snap event.Snapshot) {
 	if snap.Suspended {
 		return // there will be more
 	}
+	w.pause.Reset() // whatever was refused is not any more
 	if !snap.Exists {
 		w.stopFollowing() // it would say nothing more
 	}

@@ -26,6 +26,7 @@ var rules = []rule{
 	{name: "both are over", budget: budget{loss: 1, release: 2, erase: 1}},
 	{name: "the first expires", budget: budget{expire: 1, loss: 1, release: 1, publish: 1}},
 	{name: "deposed, with meddling", budget: budget{depose: 1, scribble: 1, release: 1, publish: 1}},
+	{name: "it may not be followed, and the operator meddles", budget: budget{refuse: 2, erase: 1, scribble: 1, publish: 1}},
 	{name: "the announcement is replaced", spares: true, budget: budget{depose: 1, release: 2, publish: 1, refuse: 1}},
 
 	{name: "losses, and both are over", deep: true, budget: budget{loss: 2, release: 2, erase: 1}},
@@ -109,7 +110,7 @@ func TestWalkFindsMutants(t *testing.T) {
 				return a.next(want)
 			}
 		}),
-		"never tries again what was refused": mutant(func(s *steps) {
+		"looks at nothing": mutant(func(s *steps) {
 			s.next = func(a announcer, want []byte) verb {
 				if v := a.next(want); v != look || a.over {
 					return v

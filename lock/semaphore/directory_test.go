@@ -1,12 +1,14 @@
 package semaphore_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/lock/semaphore"
 )
 
@@ -48,11 +50,14 @@ var directories = []scenario{
 	{"data that are no number are refused with a clear error, and stay", func(w place) {
 		c := w.Client(T)
 		w.Must(w.held(c, 2).Release(bg))
-		for _, data := range []string{"two", "2x", "-1", "0", "99999999999999999999", "\x00\x00\x00\x02"} {
+		for _, data := range []string{"hunter2", "2x", "-1", "0", "99999999999999999999", "\x00\x00\x00\x02"} {
 			w.Set(w.Dir, data)
 			h := w.sem(c, 2).Acquire(bg)
 			w.Wants(w.outcome(h), coord.ErrForeign)
 			w.WantsOp(h.Err(), "acquire", w.Dir, coord.ErrForeign, "no number of permits")
+			if text := h.Err().Error(); strings.Contains(text, "hunter") {
+				w.Errorf("a secret: %s", text)
+			}
 			w.WantsOp(w.sem(c, 2).Resize(bg, 3), "resize", w.Dir, coord.ErrForeign)
 			_, err := w.sem(c, 2).Contenders(bg)
 			w.WantsOp(err, "contenders", w.Dir, coord.ErrForeign)
@@ -77,17 +82,29 @@ var directories = []scenario{
 			"_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-lock-0000000007",   // and for Curator's
 			"_c_5b2a8c1e-93d4-4c75-8f1b-0a4de3a1c0f7-__READ__000000007", // no name of Curator's: one digit is missing
 		} {
+			ctx, cancel := context.WithCancel(bg)
+			before := w.sem(c, 2).Watch(ctx)
+			w.Eventually("watched", func() bool {
+				_, any := before.Latest()
+				return any
+			})
 			path := w.put("/"+name, "", 0)
 			h := w.sem(c, 2).Acquire(bg)
 			if strings.HasSuffix(name, "__000000007") {
 				w.Must(w.grant(h).Release(bg))
+				w.Must(before.Err())
 			} else {
 				w.WantsOp(w.outcome(h), "acquire", w.Dir, coord.ErrForeign, name)
 				w.WantsOp(w.sem(c, 2).Resize(bg, 3), "resize", w.Dir, coord.ErrForeign, name)
 				_, err := w.sem(c, 2).Contenders(bg)
 				w.WantsOp(err, "contenders", w.Dir, coord.ErrForeign, name)
+				for _, watch := range []*event.Stream[semaphore.View]{before, w.sem(c, 2).Watch(bg)} {
+					w.Wait("end of the watch", watch.Done())
+					w.WantsOp(watch.Err(), "watch", w.Dir, coord.ErrForeign, name)
+				}
 			}
 			w.Wait("done", h.Done())
+			cancel()
 			w.Delete(path)
 		}
 		w.Must(w.held(c, 2).Release(bg))

@@ -63,6 +63,8 @@
 // afterwards, by one request, for which nobody waits. A release is one request. Holding
 // costs a watch on the lease.
 //
+// A TryAcquire behind others reads the two as well, and lists the leases when they change.
+//
 // While no permit is free, the contender at the gate watches the leases, and each of the
 // others the contender before it. A release costs the one at the gate an event, a listing,
 // its lease and the deletion of its place in the queue; and that the next one an event, the

@@ -9,6 +9,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/async"
+	"github.com/zkcoord/zkcoord/internal/following"
 	"github.com/zkcoord/zkcoord/internal/queue"
 )
 
@@ -43,16 +44,17 @@ type driver struct {
 
 	place    *coord.Hold     // in the queue; held when we are at the gate
 	arrived  <-chan struct{} // closed when that is; nil once heard of
+	behind   <-chan struct{} // of a try: closed when others are before it; nil once heard of
 	expelled <-chan struct{} // closed when we are out of the queue; nil once heard of
 
-	reply  <-chan input // of the one request in flight
-	lease  string       // the name of our lease, once known
-	last   view         // what was read last
-	newest int64        // the last change of the leases in that
-	taken  watched      // the directory of the leases, while we wait
+	reply  <-chan input     // of the one request in flight
+	lease  string           // the name of our lease, once known
+	last   view             // what was read last
+	newest int64            // the last change of the leases in that
+	taken  *following.Znode // the directory of the leases, while we wait for one, or for the gate as a try
 
-	overdue *time.Timer // fires when our lease is to be followed
-	self    watched     // our lease, once it is followed
+	overdue *time.Timer      // fires when our lease is to be followed
+	self    *following.Znode // our lease, once it is followed
 
 	granted bool         // the Hold is held
 	renewed <-chan error // tells that the session has been renewed, while the grant waits for that
@@ -76,12 +78,13 @@ func newDriver(ctx context.Context, sem *Semaphore, k *coord.Keeper, try bool) (
 // the end when nothing of it is left.
 func (d *driver) run() error {
 	defer queue.NewStake(d.c, d.leases(), d.id, d.k)()
-	op := "acquire"
+	entry := queue.Entry{Op: "acquire", Dir: d.gate(), Label: d.opts.Label}
 	if d.m.try {
-		op = "tryacquire"
+		behind := make(chan struct{})
+		entry.Op, entry.Blocked, d.behind = "tryacquire", func() { close(behind) }, behind
 	}
 	// Our ctx bounds the waiting for the gate by what we do at its end.
-	d.place = queue.Enter(context.WithoutCancel(d.ctx), d.c, queue.Entry{Op: op, Dir: d.gate(), Label: d.opts.Label, Try: d.m.try})
+	d.place = queue.Enter(context.WithoutCancel(d.ctx), d.c, entry)
 	d.arrived, d.expelled = d.place.Acquired(), d.place.Context(background).Done()
 	defer d.end()
 	for d.m.state != done {
@@ -95,8 +98,8 @@ func (d *driver) run() error {
 
 // end waits until our place in the queue is free, and says what may be left.
 func (d *driver) end() {
-	d.taken.end()
-	d.self.end()
+	d.taken.End()
+	d.self.End()
 	if d.overdue != nil {
 		d.overdue.Stop()
 	}
@@ -118,21 +121,24 @@ func (d *driver) next(in *input) bool {
 	case <-d.arrived:
 		d.arrived = nil
 		*in = input{kind: entered}
+	case <-d.behind:
+		d.behind = nil
+		*in = input{kind: blocked}
 	case <-d.expelled:
 		d.expelled = nil
 		*in = input{kind: gateLost, err: errors.Unwrap(d.place.Err())}
 	case snap = <-d.changes():
 		return d.hearLeases(&snap, in)
-	case <-d.taken.done():
+	case <-d.taken.Done():
 		*in = input{kind: quit, err: errors.Unwrap(d.taken.Err())}
-		d.taken.over = true
-	case snap = <-d.self.updates():
+		d.taken = nil
+	case snap = <-d.self.Updates():
 		return d.hear(&snap, in)
-	case <-d.self.done():
+	case <-d.self.Done():
 		*in = input{kind: quit, err: errors.Unwrap(d.self.Err())}
-		d.self.over = true
+		d.self = nil
 	case <-d.isOverdue():
-		d.self = watch(d.c.Kit().WatchUntilDeleted, d.path())
+		d.self = following.Begin(d.c.Kit().WatchUntilDeleted, d.path())
 		return false
 	case <-d.renewed: // if in vain, the session is over
 		d.grant()
@@ -161,9 +167,9 @@ func (d *driver) step(in input) {
 	if d.m.cause != nil {
 		d.k.End(d.m.cause)
 	}
-	if now != waiting && now != reading {
-		d.taken.end()
-		d.taken = watched{}
+	if now > waiting {
+		d.taken.End()
+		d.taken = nil
 	}
 	if now == held && was != now {
 		d.grant()
@@ -200,8 +206,8 @@ func (d *driver) do(a action) {
 	case nothing:
 		return
 	case follow:
-		if d.taken.Stream == nil {
-			d.taken = watch(d.watchChildren, d.leases())
+		if d.taken == nil {
+			d.taken = following.Begin(d.watchChildren, d.leases())
 		}
 		return
 	case read:

@@ -74,7 +74,7 @@ var plots = []plot{
 
 // Whatever frame of a client meets which fault: each hold ends for a reason that fits, there
 // are never more holders than permits, nothing is left, and all permits can be had.
-func TestFaultsOfSeveralPermits(t *testing.T) {
+func TestSeveralPermitsFaults(t *testing.T) {
 	reasons := []error{coord.ErrReleased, coord.ErrExpired, coord.ErrRevoked, semaphore.ErrPermits}
 	var all []harness.Workload
 	for _, p := range plots {

@@ -12,7 +12,9 @@ import (
 type state uint8
 
 const (
-	entering    state = iota // waits for the gate
+	entering    state = iota // waits for the gate; a try that is blocked follows the leases
+	asking                   // so, and asked for the number of permits and the leases
+	overtaken                // at the gate; the answer to that, which is void, is due
 	reading                  // at the gate; asked for the number of permits and the leases
 	waiting                  // at the gate; no permit is free: following both
 	creating                 // at the gate; asked for a lease
@@ -33,10 +35,11 @@ type kind uint8
 const (
 	// News of the gate.
 	entered  kind = iota // it is ours
+	blocked              // others are before us
 	gateLost             // it is not ours any more, or never will be, because of err
 
 	// Replies to the one request in flight.
-	seen     // read: so many permits and leases there are. In waiting: so many leases, by now
+	seen     // read: so many permits and leases there are. Else: so many leases, by now
 	created  // create: our lease is there, one of so many; token is zero if the answer does not tell
 	outdated // create: the number of permits was written to since it was read
 	shut     // create: the gate was not ours
@@ -47,7 +50,7 @@ const (
 	refused  // any: err, and it was not done
 
 	// Other news.
-	vanished    // in waiting: the leases' directory is not there
+	vanished    // the leases' directory, which is followed, is not there
 	gone        // our lease is not there, or not ours
 	revokeAsked // somebody wrote into our lease that the holder shall give way
 	expired     // the session is over because of err, and every request in flight is void
@@ -118,18 +121,31 @@ func (m *machine) step(in input) action {
 	}
 	switch in.kind {
 	case entered:
-		if m.state == entering {
+		switch m.state {
+		case entering:
 			return m.read()
+		case asking:
+			m.state = overtaken // it may show what was before we were at the gate
+		}
+	case blocked:
+		if m.state == entering && m.try {
+			m.state = asking
+			return action{verb: read}
 		}
 	case gateLost:
 		m.gateLost = in.err
 		switch m.state {
-		case entering, reading, waiting:
+		case entering, asking, overtaken, reading, waiting:
 			return m.finish(in.err)
 		}
 		// The transaction that makes our lease has seen to the gate by itself.
 	case seen:
-		if m.state == reading || m.state == waiting {
+		switch m.state {
+		case entering, asking:
+			return m.stay(in.view)
+		case overtaken:
+			return m.read()
+		case reading, waiting:
 			return m.decide(in.view)
 		}
 	case vanished:
@@ -184,6 +200,22 @@ func (m *machine) read() action {
 	return action{verb: read}
 }
 
+// stay decides whether a try waits for the gate. It does as long as a permit is free: then
+// nobody before it waits for one that is held.
+func (m *machine) stay(v view) action {
+	switch {
+	case m.disagrees(v):
+		return m.refuse(v)
+	case v.leases < m.permits:
+		m.state = entering
+		return action{verb: follow}
+	case m.state == entering:
+		m.state = asking // the number may be another; and what our client gives back is no obstacle
+		return action{verb: read}
+	}
+	return m.finish(m.causes.locked)
+}
+
 // decide decides what to do at the gate.
 //
 // Nobody else makes a lease while the gate is ours. So if a permit is free in a view that
@@ -192,8 +224,8 @@ func (m *machine) read() action {
 // answered. Then the answer to the create says that there is a lease too many.
 func (m *machine) decide(v view) action {
 	switch {
-	case v.permits != 0 && v.permits != m.permits:
-		return m.finish(fmt.Errorf("%w: %d here, %d in the directory", ErrPermits, m.permits, v.permits))
+	case m.disagrees(v):
+		return m.refuse(v)
 	case v.leases < m.permits:
 		m.state = creating
 		return action{verb: create, version: v.version, write: v.permits == 0}
@@ -204,6 +236,14 @@ func (m *machine) decide(v view) action {
 	}
 	m.state = waiting
 	return action{verb: follow}
+}
+
+// disagrees reports whether there is another number of permits than ours.
+func (m *machine) disagrees(v view) bool { return v.permits != 0 && v.permits != m.permits }
+
+// refuse ends what asks for a permit of which there is another number.
+func (m *machine) refuse(v view) action {
+	return m.finish(fmt.Errorf("%w: %d here, %d in the directory", ErrPermits, m.permits, v.permits))
 }
 
 // acquired goes on when our lease is there. Without a token the answer does not say how
@@ -227,7 +267,7 @@ func (m *machine) acquired(in input) action {
 // tells what there is to be removed.
 func (m *machine) quit(err error) action {
 	switch m.state {
-	case entering, reading, waiting:
+	case entering, asking, overtaken, reading, waiting:
 		return m.finish(err)
 	case held, revoked:
 		return m.leave(err)

@@ -74,6 +74,7 @@ type client struct {
 	ended   bool // the session, as the server knows
 
 	arrived  bool // was told that the gate is its own
+	blocked  bool // or that others are before it
 	expelled bool // or that it has no place any more
 	freed    bool // has given its place up
 	wrote    bool // its server has all that was there when it came to the gate
@@ -143,6 +144,7 @@ type happening uint8
 const (
 	begin     happening = iota // a client gets a place in the queue
 	arrive                     // it hears that the gate is its own
+	block                      // it hears that others are before it
 	word                       // it hears that its place was deleted
 	serve                      // the server works off the request in flight
 	lag                        // it does so from what it knew before the client came to the gate
@@ -167,7 +169,7 @@ const (
 	peerQuits                  // or gives up
 )
 
-var happenings = [...]string{"begin", "arrive", "hear of the place's end", "serve", "serve what was", "refuse", "answer", "hear of the leases",
+var happenings = [...]string{"begin", "arrive", "hear of others before", "hear of the place's end", "serve", "serve what was", "refuse", "answer", "hear of the leases",
 	"hear of the lease's end", "hear of the mark", "free the place", "lose link", "mend link", "cancel", "release", "expire", "bury session",
 	"operator removes lease", "operator removes place", "mark lease", "grow", "shrink", "Curator acts", "Curator gives up"}
 
@@ -197,12 +199,13 @@ func (w *world) Enabled() []act {
 		there, placed := w.leaseOf(i) != nil, w.place(i) >= 0
 		can(!c.started, begin, i)
 		can(live && c.up && w.place(i) == 0 && !c.arrived, arrive, i)
+		can(live && c.up && w.place(i) > 0 && c.m.try && !c.blocked, block, i)
 		can(live && c.up && !placed && !c.expelled && !c.freed, word, i)
 		can(c.phase == sent && c.up, serve, i)
 		can(c.phase == sent && c.up && live && b.stale > 0 && !c.wrote && c.req.verb == read && w.count() > 0, lag, i)
 		can(c.phase == sent && c.up && live && b.refuse > 0, decline, i)
 		can(c.phase == answered, answer, i)
-		can(live && c.up && c.m.state == waiting && c.follows && w.pzxid > c.known, hear, i)
+		can(live && c.up && (c.m.state == waiting || c.m.state == entering) && c.follows && w.pzxid > c.known, hear, i)
 		can(live && c.up && holds && !there, tell, i)
 		can(live && c.up && c.m.state == held && there && w.leaseOf(i).marked, warn, i)
 		can(c.started && c.up && !c.ended && placed && !c.m.state.atGate(), free, i)

@@ -11,6 +11,9 @@ func (w *world) do(what happening, i int8) {
 	case arrive:
 		c.arrived = true
 		w.tell(c, input{kind: entered})
+	case block:
+		c.blocked = true
+		w.tell(c, input{kind: blocked})
 	case word:
 		c.expelled = true
 		w.tell(c, input{kind: gateLost, err: errExpelled})
@@ -167,7 +170,10 @@ func (w *world) tell(c *client, in input) {
 		}
 	}
 	now := c.m.state
-	c.follows = a.verb == follow || c.follows && (now == waiting || now == reading)
+	c.follows = a.verb == follow || c.follows && now <= waiting
+	if now == done && was != done && c.m.cause == modelCauses.locked && (in.kind != seen || in.view.leases < c.m.permits) {
+		w.fault = "gives up though a permit is free"
+	}
 	if now == held && was != held && c.quit {
 		w.fault = "granted to one that had been given up"
 	}

@@ -68,6 +68,18 @@ var mutants = []struct {
 		m.try = try
 		return a
 	}},
+	{"waits for the gate as a try though it has heard that all is taken", rule{n: 2, permits: 1, try: 1}, on(seen, ignore, entering)},
+	{"gives up as a try because somebody is before it", rule{n: 2, permits: 2, try: 1}, on(blocked, func(m *machine, in input) action { return m.finish(modelCauses.locked) })},
+	{"asks at the gate though it has asked before", rule{n: 2, permits: 1, try: 1}, on(entered, func(m *machine, in input) action { return m.read() }, asking)},
+	{"misses the gate while it asks", rule{n: 2, permits: 1, try: 1}, on(entered, ignore, asking)},
+	{"takes for the gate's what it has read before", rule{n: 3, permits: 2, try: 1}, on(entered, func(m *machine, in input) action {
+		m.state = reading
+		return action{}
+	}, asking)},
+	{"does not follow the leases as a try", rule{n: 2, permits: 1, try: 1}, on(seen, func(m *machine, in input) action {
+		m.state = entering
+		return action{}
+	}, asking)},
 	{"takes a lost create for none", rule{n: 1, permits: 1, budget: budget{loss: 1}}, on(unknown, func(m *machine, in input) action { return m.read() })},
 	{"ends at a lost create", rule{n: 1, permits: 1, budget: budget{loss: 1}}, on(unknown, func(m *machine, in input) action { return m.finish(errDenied) })},
 	{"makes no other lease when a lost create was not carried out", rule{n: 1, permits: 1, budget: budget{loss: 1}}, on(absent, func(m *machine, in input) action {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/internal/queue"
+	"github.com/zkcoord/zkcoord/internal/quote"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -75,11 +76,12 @@ func New(c *coord.Client, dir string, permits int, opts ...Option) *Semaphore {
 // [ErrNested].
 func (s *Semaphore) Acquire(ctx context.Context) *coord.Hold { return s.enter(ctx, "acquire", false) }
 
-// TryAcquire is like [Semaphore.Acquire], but ends with [coord.ErrLocked] if no permit is
-// free or anyone is ahead in the queue, even one that is about to get its permit. It is
-// decided by the place in the queue and not by time: it waits only for answers of the
-// ensemble, for as long as ctx allows. Permits that the same client has released or given up
-// are not in its way: it waits until they are free.
+// TryAcquire is like [Semaphore.Acquire], but ends with [coord.ErrLocked] as soon as no
+// permit is free. It is decided by the permits and not by time. While one is free, it waits
+// for those ahead in the queue, who are about to get permits, for as long as ctx allows. That
+// takes them a few requests, unless one of them is stopped or cut off: then it may last
+// until the end of that session. Permits that the same client has released or given up are
+// not in its way: it waits until they are free.
 func (s *Semaphore) TryAcquire(ctx context.Context) *coord.Hold {
 	return s.enter(ctx, "tryacquire", true)
 }
@@ -179,7 +181,7 @@ func parseNumber(data []byte) (int, error) {
 	}
 	n, err := strconv.Atoi(string(data))
 	if err != nil || n < 1 || n > math.MaxInt32 {
-		return 0, fmt.Errorf("%w: its data are no number of permits: %.40q", coord.ErrForeign, data)
+		return 0, fmt.Errorf("%w: its data are no number of permits: %s", coord.ErrForeign, quote.Number(data))
 	}
 	return n, nil
 }
@@ -190,7 +192,7 @@ func parseNumber(data []byte) (int, error) {
 func checkForeign(children []string) error {
 	for _, name := range children {
 		if queue.IsContender(name) || queue.IsForeign(name) || isKazooLease(name) {
-			return fmt.Errorf("%w: it has the child %s", coord.ErrForeign, name)
+			return fmt.Errorf("%w: it has the child %q", coord.ErrForeign, name)
 		}
 	}
 	return nil

@@ -58,34 +58,6 @@ var basic = []scenario{
 			w.Must(h.Release(bg))
 		}
 	}},
-	{"a try is decided by the place", func(w place) {
-		a, b := w.Client(T), w.Client(T)
-		h1 := w.grant(w.sem(a, 2).TryAcquire(bg))
-		w.Eventually("the gate is left", func() bool { return len(w.queue()) == 0 })
-		h2 := w.grant(w.sem(b, 2).TryAcquire(bg))
-		w.Eventually("the gate is left", func() bool { return len(w.queue()) == 0 })
-		no := w.sem(b, 2).TryAcquire(bg)
-		w.Wants(w.outcome(no), coord.ErrLocked)
-		w.WantsOp(no.Err(), "tryacquire", w.Dir, coord.ErrLocked)
-		w.Wait("done", no.Done())
-		w.Must(h1.Release(bg))
-		h3 := w.grant(w.sem(b, 2).TryAcquire(bg))
-		waiter := w.waits(bg, a, 2, 1)
-		w.Wants(w.outcome(w.sem(b, 2).TryAcquire(bg)), coord.ErrLocked) // there is one ahead
-		w.Must(h2.Release(bg))
-		w.grant(waiter)
-		w.Must(h3.Release(bg))
-		w.Must(waiter.Release(bg))
-	}},
-	{"what the same client has released is not in the way of its try", func(w place) {
-		a := w.Client(T)
-		for range 20 {
-			h := w.grant(w.sem(a, 1).TryAcquire(bg))
-			ctx, cancel := context.WithCancel(bg)
-			cancel()
-			_ = h.Release(ctx) // goes on in the background
-		}
-	}},
 	{"contenders that disagree about the number are told so", func(w place) {
 		a, b := w.Client(T), w.Client(T)
 		h := w.held(a, 2)

@@ -141,8 +141,7 @@ func (s *Semaphore) children(ctx context.Context, dir string) (names []string, e
 // one is read; each holder is watched, so that a revocation is seen.
 //
 // The stream ends with a [*coord.Error]: the cause of ctx's end, [coord.ErrClosed],
-// [coord.ErrInvalidPath], [coord.ErrForeign] if the number is none, or the ensemble's
-// refusal.
+// [coord.ErrInvalidPath], [coord.ErrForeign], or the ensemble's refusal.
 func (s *Semaphore) Watch(ctx context.Context) *event.Stream[View] {
 	if err := s.checkDir(); err != nil {
 		return event.Ended[View](&coord.Error{Op: "watch", Path: s.dir, Err: err})
@@ -156,6 +155,7 @@ func (s *Semaphore) watch(ctx context.Context, p event.Publisher[View]) error {
 	waiters := queue.Watch(ctx, s.c, s.gate())
 	holders := s.watchHolders(ctx)
 	number := s.c.Watch(ctx, s.dir, event.Data)
+	parts := s.c.Watch(ctx, s.dir, event.Children)
 	var last View
 	published := false
 	for {
@@ -163,18 +163,25 @@ func (s *Semaphore) watch(ctx context.Context, p event.Publisher[View]) error {
 		case <-waiters.Updates():
 		case <-holders.Updates():
 		case <-number.Updates():
+		case <-parts.Updates():
 		case <-waiters.Done():
 			return waiters.Err()
 		case <-holders.Done():
 			return holders.Err()
 		case <-number.Done():
 			return number.Err()
+		case <-parts.Done():
+			return parts.Err()
 		}
 		w, ok1 := waiters.Latest()
 		h, ok2 := holders.Latest()
 		n, ok3 := number.Latest()
-		if !ok1 || !ok2 || !ok3 {
+		all, ok4 := parts.Latest()
+		if !ok1 || !ok2 || !ok3 || !ok4 {
 			continue
+		}
+		if err := checkForeign(all.Children); err != nil {
+			return err
 		}
 		permits, err := parseNumber(n.Data)
 		if err != nil {

@@ -25,6 +25,11 @@ var rules = []rule{
 	{name: "two, one permit, a server behind", n: 2, permits: 1, budget: budget{stale: 2, loss: 1}},
 	{name: "two, one permit, without telling answers", n: 2, permits: 1, mute: true, budget: budget{stale: 1, loss: 1}},
 	{name: "two, one of them a try", n: 2, permits: 1, try: 1, budget: budget{loss: 1, expire: 1}},
+	{name: "two tries", n: 2, permits: 1, try: 2, budget: budget{loss: 1, cancel: 1}},
+	{name: "three, one of them a try", n: 3, permits: 2, try: 1},
+	{name: "three, one permit, one of them a try", n: 3, permits: 1, try: 1, budget: budget{cancel: 1}},
+	{name: "two, a try with a server behind, operators", n: 2, permits: 1, try: 1, budget: budget{stale: 1, delete: 1, expel: 1}},
+	{name: "two that disagree, the one a try", n: 2, permits: 1, odd: 1, try: 1, budget: budget{loss: 1}},
 	{name: "two that disagree", n: 2, permits: 1, odd: 1, budget: budget{loss: 1}},
 	{name: "two, resized", n: 2, permits: 2, written: true, budget: budget{grow: 1, shrink: 1}},
 	{name: "two that disagree, resized", n: 2, permits: 1, odd: 1, budget: budget{grow: 1, loss: 1}},
@@ -81,7 +86,7 @@ func (w *world) Wrong() string {
 			return "over without a cause"
 		case c.m.state == waiting && c.up && c.known == w.pzxid && (w.number > 0 && int(w.number) != c.m.permits || w.count() < c.m.permits):
 			return "waits though it has heard that it need not"
-		case c.m.state == waiting && c.m.try:
+		case c.m.try && (c.m.state == waiting || c.m.state == entering && c.blocked && (!c.follows || c.up && c.known == w.pzxid && w.count() >= c.m.permits)):
 			return "waits against its will"
 		case c.m.state == done && !c.over && !c.tainted && l != nil:
 			return "over with something of it left"
@@ -134,7 +139,7 @@ func (w *world) Key(b []byte) []byte {
 		m, r := &c.m, &c.reply
 		b = append(b, byte(m.state), byte(m.token), failure(m.gateLost), failure(m.left), failure(m.cause),
 			flags(c.follows, c.started, c.up, c.over, c.ended, c.arrived, c.expelled, c.freed),
-			flags(c.wrote, c.quit, c.told, c.warned, c.harmed, c.tainted, c.req.write),
+			flags(c.wrote, c.quit, c.told, c.warned, c.harmed, c.tainted, c.req.write, c.blocked),
 			byte(c.known), byte(c.number), byte(c.version), byte(c.phase), byte(c.asks), byte(c.req.verb), byte(c.req.version),
 			byte(r.kind), byte(r.view.permits), byte(r.view.version), byte(r.view.leases), byte(r.token), failure(r.err))
 	}

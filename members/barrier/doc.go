@@ -56,5 +56,6 @@
 // # Beside other clients
 //
 // The znodes are those of Apache Curator's DistributedDoubleBarrier and of kazoo's
-// DoubleBarrier. docs/other-clients.md says how far they can share a round.
+// DoubleBarrier. docs/other-clients.md says how far they can share a round. A gate is their
+// DistributedBarrier and Barrier, and can be shared.
 package barrier

@@ -8,6 +8,7 @@ import (
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/internal/async"
+	"github.com/zkcoord/zkcoord/internal/following"
 	"github.com/zkcoord/zkcoord/internal/zkpath"
 )
 
@@ -20,22 +21,22 @@ type driver struct {
 	m     machine
 	guard string // the path of our guard; nobody else ever has it
 
-	reply   <-chan input // of the one request in flight
-	self    *following   // our znode, until we ask for its removal
-	ready   *following   // in waiting
-	ahead   *following   // the one that the machine has named
-	czxid   int64        // of that, once it is known to be there
-	renewed <-chan error // tells that the session has been renewed, while the grant waits for that
-	granted bool         // the Hold was acquired
+	reply   <-chan input     // of the one request in flight
+	self    *following.Znode // our znode, until we ask for its removal
+	ready   *following.Znode // in waiting
+	ahead   *following.Znode // the one that the machine has named
+	czxid   int64            // of that, once it is known to be there
+	renewed <-chan error     // tells that the session has been renewed, while the grant waits for that
+	granted bool             // the Hold was acquired
 }
 
 // run takes the one that enters through the barrier, and returns the cause of the end. If
 // ctx ends before it is acquired, that is its end.
 func (d *driver) run(ctx context.Context) error {
 	defer func() {
-		d.self.end()
-		d.ready.end()
-		d.ahead.end()
+		d.self.End()
+		d.ready.End()
+		d.ahead.End()
 		if d.m.stays != nil {
 			d.k.NotRemoved(d.m.stays)
 		}
@@ -48,20 +49,20 @@ func (d *driver) run(ctx context.Context) error {
 			d.reply = nil
 			d.hear()
 			d.step(in)
-		case snap := <-d.self.updates():
+		case snap := <-d.self.Updates():
 			d.hearSelf(snap)
-		case snap := <-d.ready.updates():
+		case snap := <-d.ready.Updates():
 			d.hear()
 			if snap.Exists && !snap.Suspended && d.ready != nil {
 				d.step(input{kind: opened})
 			}
-		case snap := <-d.ahead.updates():
+		case snap := <-d.ahead.Updates():
 			d.hearAhead(snap)
-		case <-d.self.done():
+		case <-d.self.Done():
 			d.failed(&d.self)
-		case <-d.ready.done():
+		case <-d.ready.Done():
 			d.failed(&d.ready)
-		case <-d.ahead.done():
+		case <-d.ahead.Done():
 			d.failed(&d.ahead)
 		case <-d.renewed: // if in vain, the session is over
 			d.grant()
@@ -94,15 +95,15 @@ func (d *driver) step(in input) {
 	case there && d.self == nil:
 		d.self = d.follow(d.path(d.m.id))
 	case !there:
-		d.self.end()
+		d.self.End()
 		d.self = nil
 	}
 	if d.m.state != waiting {
-		d.ready.end()
+		d.ready.End()
 		d.ready = nil
 	}
 	if d.m.ahead == "" {
-		d.ahead.end()
+		d.ahead.End()
 		d.ahead = nil
 	}
 	d.do(o)
@@ -132,7 +133,7 @@ func (d *driver) grant() {
 // select takes any, and what may grant must come after what may forbid it.
 func (d *driver) hear() {
 	select {
-	case snap := <-d.self.updates():
+	case snap := <-d.self.Updates():
 		d.hearSelf(snap)
 	default:
 	}
@@ -163,9 +164,9 @@ func (d *driver) hearAhead(snap event.Snapshot) {
 }
 
 // failed goes on when the stream f has ended by itself.
-func (d *driver) failed(f **following) {
+func (d *driver) failed(f **following.Znode) {
 	err := errors.Unwrap((*f).Err())
-	(*f).end()
+	(*f).End()
 	*f = nil
 	d.step(input{kind: refused, err: err})
 }
@@ -178,11 +179,10 @@ func (d *driver) do(o op) {
 	case nothing:
 		return
 	case await:
-		ctx, stop := context.WithCancel(background)
-		d.ready = &following{d.c.Watch(ctx, d.path(ready), event.Presence), stop}
+		d.ready = following.Begin(d.watchPresence, d.path(ready))
 		return
 	case follow:
-		d.ahead.end()
+		d.ahead.End()
 		d.ahead, d.czxid = d.follow(d.path(o.members[0])), 0
 		return
 	case list:
@@ -203,35 +203,11 @@ func (d *driver) do(o op) {
 	d.reply = async.Go(d.c.Kit().Go, func(context.Context) input { return request() })
 }
 
-// A following is a stream of one znode, until the driver needs it no more.
-type following struct {
-	*event.Stream[event.Snapshot]
-	stop context.CancelFunc
+func (d *driver) watchPresence(ctx context.Context, path string) *event.Stream[event.Snapshot] {
+	return d.c.Watch(ctx, path, event.Presence)
 }
 
 // follow follows a znode until it is gone.
-func (d *driver) follow(path string) *following {
-	ctx, stop := context.WithCancel(background)
-	return &following{d.c.Kit().WatchUntilDeleted(ctx, path), stop}
-}
-
-// updates and done return channels of f, nil if there is no f.
-func (f *following) updates() <-chan event.Snapshot {
-	if f == nil {
-		return nil
-	}
-	return f.Updates()
-}
-
-func (f *following) done() <-chan struct{} {
-	if f == nil {
-		return nil
-	}
-	return f.Done()
-}
-
-func (f *following) end() {
-	if f != nil {
-		f.stop()
-	}
+func (d *driver) follow(path string) *following.Znode {
+	return following.Begin(d.c.Kit().WatchUntilDeleted, path)
 }

@@ -52,11 +52,17 @@ func (g *Gate) Open(ctx context.Context) error {
 	})
 }
 
-// Wait waits until g is open, or ctx ends. That costs the ensemble one watch, however many
-// of one client wait, and one event when the gate opens. A gate that is closed again at
-// once may be missed: then Wait goes on waiting. While the connection is down it waits,
-// too, for nothing is known then. The errors are those of Close.
+// Wait waits until g is open, or ctx ends. It begins with a sync of the client's server. So a
+// gate that was closed before the call keeps everybody, unless that server is a leader that
+// is cut off from the others. Beside the sync it costs the ensemble one watch, however many
+// of one client wait, and one event when the gate opens. A gate that is closed again at once
+// may be missed: then Wait goes on waiting. While the connection is down it waits, too, for
+// nothing is known then. The errors are those of Close.
 func (g *Gate) Wait(ctx context.Context) error {
+	err := g.do(ctx, "wait", func(s *coord.Session) error { return s.Sync(ctx, g.path) })
+	if err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	states := g.c.Watch(ctx, g.path, event.Presence)

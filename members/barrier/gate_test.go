@@ -2,10 +2,12 @@ package barrier_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/internal/harness"
 	"github.com/zkcoord/zkcoord/members/barrier"
 )
 
@@ -22,6 +24,30 @@ func (w *place) passes(passed <-chan error) {
 		}
 	}()
 	w.Wait("gate", done)
+}
+
+// One whose server lags does not pass a gate that was closed before it came.
+func TestGateBehind(t *testing.T) {
+	harness.Bubble(t, func(w *harness.World) {
+		const behind = "behind:2181"
+		keeper := barrier.NewGate(w.Client(T).Client, "/gate")
+		c := w.Dial([]string{behind}, &coord.Options{SessionTimeout: T})
+		g := barrier.NewGate(c.Client, "/gate")
+		w.Must(g.Wait(bg))
+		catchUp := w.Fake.Lag(behind)
+		w.Must(keeper.Close(bg))
+		passed := comes(bg, g)
+		time.Sleep(T / 4) // of the bubble
+		catchUp()
+		time.Sleep(time.Minute)
+		select {
+		case err := <-passed:
+			w.Fatalf("has passed a closed gate: %v", err)
+		default:
+		}
+		w.Must(keeper.Open(bg))
+		w.Must(<-passed)
+	})
 }
 
 // comes waits in front of g.
@@ -56,6 +82,19 @@ var gates = []scenario{
 		w.Must(keeper.Open(bg))
 		for _, passed := range all {
 			w.passes(passed)
+		}
+	}},
+	{"one that comes asks its server to catch up before it looks", func(w *place) {
+		c := w.Client(T)
+		g := barrier.NewGate(c.Client, w.Dir+"/gate")
+		for range 2 { // the second follows what is followed already
+			record := harness.RecordLink(c.Link)
+			w.Must(g.Wait(bg))
+			asked := record.Requests()
+			look := slices.IndexFunc(asked, func(r string) bool { return r == "exists "+w.Dir+"/gate" })
+			if sync := slices.Index(asked, "sync "+w.Dir+"/gate"); sync < 0 || 0 <= look && look < sync {
+				w.Errorf("it asks %q", asked)
+			}
 		}
 	}},
 	{"a ctx bounds the wait", func(w *place) {

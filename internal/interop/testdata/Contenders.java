@@ -7,6 +7,7 @@ import java.util.concurrent.CountDownLatch;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.atomic.DistributedAtomicLong;
+import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
@@ -72,6 +73,9 @@ public final class Contenders {
                 case "permit" -> permits(new InterProcessSemaphoreV2(client, directory, 2));
                 case "member" -> member(directory);
                 case "barrier" -> barrier(directory, Integer.parseInt(words[2]));
+                case "close" -> new DistributedBarrier(client, directory).setBarrier();
+                case "open" -> new DistributedBarrier(client, directory).removeBarrier();
+                case "pass" -> new DistributedBarrier(client, directory).waitOnBarrier();
                 case "counts" -> count(directory);
                 default -> throw new IllegalArgumentException(job);
             }

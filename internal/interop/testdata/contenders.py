@@ -17,7 +17,7 @@ import traceback
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.recipe import lock as recipe
-from kazoo.recipe.barrier import DoubleBarrier
+from kazoo.recipe.barrier import Barrier, DoubleBarrier
 from kazoo.recipe.election import Election
 
 
@@ -41,6 +41,11 @@ def contend(server, referee):
             lines.readline()
             barrier.leave()
             say("leave")
+            say("done")
+            continue
+        if what in ("close", "open", "pass"):
+            gate = Barrier(zk, directory)
+            {"close": gate.create, "open": gate.remove, "pass": gate.wait}[what]()
             say("done")
             continue
         name, _, patterns = what.partition(":")

@@ -1,0 +1,2 @@
+// Package quote puts data of others into errors, but no secrets.
+package quote
