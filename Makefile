@@ -102,6 +102,14 @@ torture: ## simulated days under faults, for TORTURE (5m); SEED= or SCRIPT= play
 	@TORTURE=$(TORTURE) SEED=$(SEED) SCRIPT=$(abspath $(SCRIPT)) GOGC=$(GOGC) \
 		go test ./internal/sim -run '^TestTorture$$' -count=1 -timeout 0 -v
 
+.PHONY: mutants
+mutants: ## put faults into the library, one at a time, and see that a test catches each
+	go run ./internal/mutation -write
+
+.PHONY: mutants-sample
+mutants-sample: # other ones each day
+	go run ./internal/mutation -sample 3 -for 30s -timeout 30s
+
 .PHONY: pairs
 pairs: SHELL := bash
 pairs: .SHELLFLAGS := -o pipefail -c
