@@ -6,4 +6,7 @@ import (
 	"github.com/zkcoord/zkcoord/internal/locktest"
 )
 
-func TestLagging(t *testing.T) { locktest.Lagging(t, campaigner) }
+func TestLagging(t *testing.T) {
+	longForm(t)
+	locktest.Lagging(t, campaigner)
+}
