@@ -96,6 +96,14 @@ stress: ## long forms of the real-server tests, many rounds of the others
 	@# The walk is long and has no chance in it.
 	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test -race $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
 
+.PHONY: mutants
+mutants: ## put faults into the library, one at a time, and see that a test catches each
+	go run ./internal/mutation -write
+
+.PHONY: mutants-sample
+mutants-sample: # other ones each day
+	go run ./internal/mutation -sample 3 -for 30s -timeout 30s
+
 .PHONY: pairs
 pairs: SHELL := bash
 pairs: .SHELLFLAGS := -o pipefail -c

@@ -20,6 +20,21 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// Of many pauses of one length some are in each third of what is allowed, so clients that
+// have met are soon apart.
+func TestJitterSpreads(t *testing.T) {
+	const d = time.Second
+	var thirds [3]int
+	for range 1000 {
+		thirds[(Jitter(d)-d/2)*3/d]++
+	}
+	for i, n := range thirds {
+		if n < 200 {
+			t.Errorf("%d of 1000 pauses are in third %d", n, i)
+		}
+	}
+}
+
 // Wait ends early when one of its channels is closed, and says so.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

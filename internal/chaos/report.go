@@ -68,8 +68,7 @@ func (r *Result) check() error {
 		return err
 	}
 	opts := []history.Option{history.Complete()}
-	for _, f := range []string{"freeze leader", "freeze all", "cut link", "stutter", "slow line", "isolate follower"} {
-		// One that led before may not know yet that another does.
+	for _, f := range Stale {
 		opts = append(opts, history.Stale(f, 10*time.Second))
 	}
 	r.History = history.Check(events, opts...)
@@ -77,6 +76,10 @@ func (r *Result) check() error {
 	r.items(events)
 	return nil
 }
+
+// Stale are the faults, beside [history.Isolate], after which one that led before may not know
+// yet that another does.
+var Stale = []string{"freeze leader", "freeze all", "cut link", "stutter", "slow line", "isolate follower"}
 
 // woken checks that all that a stopped holder wrote, after the next had written, was
 // refused.

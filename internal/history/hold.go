@@ -58,6 +58,7 @@ type Operation struct {
 	Called, Returned Moment
 	Outcome          Kind   // OK, Refused or Unknown
 	Result           string // the Value of OK
+	Answered         bool   // OK, Refused or Unknown was recorded
 	Aged             bool   // what it read may be old, because of a fault: see Stale
 
 	err string // of the answer

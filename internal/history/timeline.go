@@ -170,14 +170,14 @@ func (t *timeline) addOp(i int, e Event) {
 		return
 	}
 	delete(t.calling[e.Proc], e.Op)
-	o.Outcome, o.Returned, o.end, o.err = e.Kind, now, i, e.Err
+	o.Answered, o.Outcome, o.Returned, o.end, o.err = true, e.Kind, now, i, e.Err
 	switch e.Kind {
 	case OK:
 		o.Result = e.Value
 	case Unknown:
 		o.Returned = Forever
 	}
-	if o.F == Modify {
+	if o.F == Modify { // until then it is not known what is replaced
 		o.Value, o.Was = e.Value, e.Was
 	}
 	if e.Token != 0 {

@@ -56,6 +56,28 @@ func TestInbox(t *testing.T) {
 	takes(nil, errEnd)
 }
 
+// What was taken is the receiver's: what comes later is put elsewhere.
+func TestTakenStays(t *testing.T) {
+	b := New[int]()
+	_ = b.Put(1)
+	taken, _ := b.Take()
+	_ = b.Put(2)
+	if !slices.Equal(taken, []int{1}) {
+		t.Errorf("what was taken has become %v", taken)
+	}
+}
+
+// A receiver that waits hears that the inbox is closed, though nothing has come.
+func TestCloseWakes(t *testing.T) {
+	b := New[int]()
+	b.Close(errEnd)
+	select {
+	case <-b.Ready():
+	default:
+		t.Error("not ready, though closed")
+	}
+}
+
 // Many put and one takes: nothing is lost, and what each has put comes in order.
 func TestInboxOfMany(t *testing.T) {
 	const putters, each = 8, 1000

@@ -41,6 +41,7 @@ var tools = []struct{ name, upTo string }{
 	{"internal/layers", ""},
 	{"internal/explore", ""},
 	{"internal/readme", ""},
+	{"internal/mutation", ""},
 }
 
 // programs are the folders whose packages may import all others, and which none imports.

@@ -3,6 +3,7 @@ package leader_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -65,6 +66,20 @@ var candidacies = []scenario{
 		}
 		w.Must(k.Resign(bg))
 		view.sees("nobody")
+	}},
+	{"what is published is what the slice had then, though it is shown later", func(w place) {
+		a, b, o := w.Client(T), w.Client(T), w.Client(T)
+		h := w.leads(a, "a")
+		k := w.election(b).Keep(bg, nil)
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		value := []byte("before")
+		w.WantsOp(k.Publish(ctx, value), "publish", w.Dir, context.Canceled)
+		copy(value, "after.")
+		w.Must(h.Release(bg))
+		s := w.stands(k, "leads", leads)
+		w.watch(o).sees(by("before", s.Hold))
+		w.Must(k.Resign(bg))
 	}},
 	{"a term that is lost is said to be, with the reason, before anybody else leads", func(w place) {
 		a, b := w.Client(T), w.Client(T)
@@ -192,6 +207,34 @@ var candidacies = []scenario{
 		}
 		view.sees("nobody")
 	}},
+}
+
+// A candidate whose place is deleted again and again asks for another, but not all the time.
+func TestKeepIsDeletedAgainAndAgain(t *testing.T) {
+	harness.Bubble(t, func(hw *harness.World) {
+		w := place{hw}
+		c := w.Client(T)
+		k := w.election(c).Keep(bg, nil)
+		w.stands(k, "leads", leads)
+		creates := 0
+		c.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if f.Dir == coordtest.ToServer && f.Op == "multi" && strings.HasPrefix(f.Path, w.Dir+"/") {
+				creates++
+			}
+			return coordtest.Pass
+		})
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			for _, name := range w.Children(w.Dir) {
+				_ = w.Op().Delete(w.Dir+"/"+name, -1)
+			}
+		}
+		c.Link.OnFrame(nil)
+		if creates < 30 || creates > 300 {
+			w.Errorf("%d transactions in a minute", creates)
+		}
+		w.stands(k, "leads", leads)
+		w.Must(k.Resign(bg))
+	})
 }
 
 // Of many candidates at most one leads at any time, and there is always one again, though

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -134,14 +135,16 @@ var elections = []scenario{
 		back("deleted")
 		w.Set(w.Dir+"-leader", "x")
 		back("written over")
-		_, err := w.Op().Multi(&zk.DeleteRequest{Path: w.Dir + "-leader", Version: -1},
-			&zk.CreateRequest{Path: w.Dir + "-leader", Data: []byte("nobody 0x1 \"\"\nvalue"), Acl: zk.WorldACL(zk.PermAll)})
-		w.Must(err)
-		w.Eventually("back after it was replaced", func() bool {
-			_, stat, err := w.Op().Get(w.Dir + "-leader")
-			return err == nil && coord.SessionID(stat.EphemeralOwner) == a.Kit().Session().ID()
-		})
-		back("replaced")
+		for _, data := range []string{"nobody 0x1 \"\"\nvalue", w.Get(w.Dir + "-leader")} { // also by a copy
+			_, err := w.Op().Multi(&zk.DeleteRequest{Path: w.Dir + "-leader", Version: -1},
+				&zk.CreateRequest{Path: w.Dir + "-leader", Data: []byte(data), Acl: zk.WorldACL(zk.PermAll)})
+			w.Must(err)
+			w.Eventually("back after it was replaced", func() bool {
+				_, stat, err := w.Op().Get(w.Dir + "-leader")
+				return err == nil && coord.SessionID(stat.EphemeralOwner) == a.Kit().Session().ID()
+			})
+			back("replaced")
+		}
 		w.Must(h.Err())
 		w.Must(h.Release(bg))
 	}},
@@ -175,10 +178,28 @@ var elections = []scenario{
 		view.sees("nobody")
 		w.Eventually("the announcement is gone", func() bool { return !w.Exists(w.Dir + "-leader") })
 		w.IsOpen("the next leads", hb.Acquired())
+		late := w.watch(o) // which goes by the queue
+		late.sees("nobody")
+		if v, err := w.election(o).Leader(bg); v.Has || err != nil {
+			w.Errorf("leader %+v, %v", v, err)
+		}
 		w.Must(ha.Release(bg))
 		w.Wait("term", hb.Acquired())
 		view.sees(by("b", hb))
 		w.Must(hb.Release(bg))
+	}},
+	{"an announcement that belongs to no session is nobody's", func(w place) {
+		a, o := w.Client(T), w.Client(T)
+		h := w.leads(a, "value")
+		w.watch(o).sees(by("value", h))
+		left := w.Get(w.Dir + "-leader")
+		w.Must(h.Release(bg))
+		w.Create(w.Dir+"-leader", left)
+		w.watch(o).sees("nobody")
+		if v, err := w.election(o).Leader(bg); v.Has || err != nil {
+			w.Errorf("leader %+v, %v", v, err)
+		}
+		w.Delete(w.Dir + "-leader")
 	}},
 	{"a leader whose session ends is seen to be gone, and the next takes its place", func(w place) {
 		a, b, o := w.Client(T), w.Client(T), w.Client(T)
@@ -223,7 +244,7 @@ var elections = []scenario{
 		// As soon as it may, it is announced.
 		_, err = w.Op().SetACL(w.Dir+"/in", zk.WorldACL(zk.PermAll), -1)
 		w.Must(err)
-		w.Must(e.Publish(bg, h, []byte("value")))
+		w.Within(w.Bound(100*time.Millisecond), "publish", func() { w.Must(e.Publish(bg, h, []byte("value"))) })
 		view.sees(by("value", h))
 		w.Must(h.Release(bg))
 		inner.nothingLeft()
@@ -239,6 +260,10 @@ var elections = []scenario{
 		theirs := fmt.Sprintf("their id by %#x", stat.Czxid)
 		view.sees(theirs)
 		late := w.watch(o)
+		late.sees(theirs)
+		up := w.Down(o)
+		late.sees(theirs + "?")
+		up()
 		late.sees(theirs)
 		now, err := w.election(o).Leader(bg)
 		w.Must(err)

@@ -63,5 +63,19 @@ func TestPermissions(t *testing.T) {
 			w.Must(h.Release(bg))
 			view.sees("nobody")
 		}},
+		{"a leader that may not delete its znode in the queue resigns, and is told that it stays", func(w place) {
+			c := w.Client(T)
+			k := w.election(c).Keep(bg, nil)
+			w.stands(k, "leads", leads)
+			_, err := w.Op().SetACL(w.Dir, zk.WorldACL(zk.PermAll&^zk.PermDelete), -1)
+			w.Must(err)
+			for range 2 {
+				w.WantsOp(k.Resign(bg), "resign", w.Dir, coord.ErrNoAuth)
+			}
+			w.WantsOp(k.Err(), "keep", w.Dir, coord.ErrReleased)
+			_, err = w.Op().SetACL(w.Dir, zk.WorldACL(zk.PermAll), -1)
+			w.Must(err)
+			w.Must(c.Close())
+		}},
 	})
 }

@@ -40,3 +40,5 @@ func TestNoOverlapOfOnePermit(t *testing.T) {
 	}
 	locktest.NoOverlap(t, mutex)
 }
+
+func TestLagging(t *testing.T) { locktest.Lagging(t, mutex) }

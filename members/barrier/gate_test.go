@@ -26,6 +26,30 @@ func (w *place) passes(passed <-chan error) {
 	w.Wait("gate", done)
 }
 
+// One whose server lags does not pass a gate that was closed before it came.
+func TestGateBehind(t *testing.T) {
+	harness.Bubble(t, func(w *harness.World) {
+		const behind = "behind:2181"
+		keeper := barrier.NewGate(w.Client(T).Client, "/gate")
+		c := w.Dial([]string{behind}, &coord.Options{SessionTimeout: T})
+		g := barrier.NewGate(c.Client, "/gate")
+		w.Must(g.Wait(bg))
+		catchUp := w.Fake.Lag(behind)
+		w.Must(keeper.Close(bg))
+		passed := comes(bg, g)
+		time.Sleep(T / 4) // of the bubble
+		catchUp()
+		time.Sleep(time.Minute)
+		select {
+		case err := <-passed:
+			w.Fatalf("has passed a closed gate: %v", err)
+		default:
+		}
+		w.Must(keeper.Open(bg))
+		w.Must(<-passed)
+	})
+}
+
 // comes waits in front of g.
 func comes(ctx context.Context, g *barrier.Gate) <-chan error {
 	passed := make(chan error, 1)

@@ -150,6 +150,14 @@ func TestViolations(t *testing.T) {
 			t.call("b", history.Get, "")
 			t.answer("b", history.OK, "", "y")
 		}},
+		{"changed by a process that was killed before it could tell of what", 0, func(t *tale) {
+			t.call("a", history.Set, "x")
+			t.answer("a", history.OK, "", "x")
+			t.call("b", history.Modify, "y")
+			t.event(history.Event{Proc: "b", Kind: history.Died})
+			t.call("a", history.Get, "")
+			t.answer("a", history.OK, "", "y")
+		}},
 		{"counted", 0, func(t *tale) {
 			t.call("a", history.Add, "2")
 			t.call("b", history.Add, "3")

@@ -4,8 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ func main() {
 	log.SetFlags(0)
 	limit := flag.Duration("limit", 2*time.Minute, "for the search, all paths together")
 	out := flag.String("out", ".", "directory for the pictures of what fails")
+	stale := flag.String("stale", "", "faults, separated by commas, during which reads may be old, beside "+history.Isolate)
 	flag.Parse()
 	if flag.NArg() == 0 {
 		log.Print("which history?")
@@ -32,7 +35,11 @@ func main() {
 		}
 		all = append(all, events)
 	}
-	os.Exit(judge(history.Merge(all...), *limit, *out))
+	var opts []history.Option
+	for _, fault := range strings.FieldsFunc(*stale, func(r rune) bool { return r == ',' }) {
+		opts = append(opts, history.Stale(fault, 10*time.Second))
+	}
+	os.Exit(judge(history.Merge(all...), *limit, *out, opts...))
 }
 
 func read(name string) ([]history.Event, error) {
@@ -44,37 +51,47 @@ func read(name string) ([]history.Event, error) {
 	return history.Read(f)
 }
 
-// judge prints what becomes of each part of a history, and returns the exit status.
-func judge(events []history.Event, limit time.Duration, out string) (status int) {
+// judge searches for an order of each part of a history, prints what becomes of it, and returns
+// the exit status.
+func judge(events []history.Event, limit time.Duration, out string, opts ...history.Option) int {
 	deadline := time.Now().Add(limit)
-	all := parts(events)
+	all := parts(events, opts...)
 	if len(all) == 0 {
 		log.Print("nothing to check")
 		return 2
 	}
-	fmt.Printf("%-10s %-40s %10s %10s  %s\n", "model", "path", "operations", "took", "result")
+	sums := make(map[string]total) // by model
+	failed, undecided := false, false
 	for i, p := range all {
 		// Each has its share of what is left, so that one that is hard does not take it all.
-		began, share := time.Now(), time.Until(deadline)/time.Duration(len(all)-i)
-		result := porcupine.CheckOperationsTimeout(p.model, p.ops, max(share, time.Millisecond))
-		note := ""
-		switch {
-		case result == porcupine.Illegal:
-			status = 1
-			note = p.draw(out, max(share, 10*time.Second))
-		case result == porcupine.Unknown && status == 0:
-			status = 2
+		share := max(time.Until(deadline)/time.Duration(len(all)-i), time.Millisecond)
+		switch porcupine.CheckOperationsTimeout(p.model, p.ops, share) {
+		case porcupine.Illegal:
+			failed = true
+			fmt.Printf("%s %s: no order of the %d operations explains them%s\n", p.name, p.path, len(p.ops), p.draw(out, max(share, 10*time.Second)))
+		case porcupine.Unknown:
+			undecided = true
+			fmt.Printf("%s %s: not decided, with %d operations\n", p.name, p.path, len(p.ops))
+		default:
+			n := sums[p.name]
+			sums[p.name] = total{n.paths + 1, n.ops + len(p.ops)}
 		}
-		fmt.Printf("%-10s %-40s %10d %10v  %s%s\n", p.name, p.path, len(p.ops), time.Since(began).Round(time.Millisecond), words[result], note)
 	}
-	return status
+	fmt.Printf("%-12s %8s %10s\n", "linearizable", "paths", "operations")
+	for _, model := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Printf("%-12s %8d %10d\n", model, sums[model].paths, sums[model].ops)
+	}
+	switch {
+	case failed:
+		return 1
+	case undecided:
+		return 2
+	}
+	return 0
 }
 
-var words = map[porcupine.CheckResult]string{
-	porcupine.Ok:      "linearizable",
-	porcupine.Illegal: "NOT LINEARIZABLE",
-	porcupine.Unknown: "not decided",
-}
+// A total counts what an order was found for.
+type total struct{ paths, ops int }
 
 // draw makes the picture of p, and says where it is.
 func (p part) draw(dir string, limit time.Duration) string {

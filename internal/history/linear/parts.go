@@ -19,10 +19,10 @@ type part struct {
 }
 
 // parts returns those of a history that a model describes.
-func parts(events []history.Event) (all []part) {
+func parts(events []history.Event, opts ...history.Option) (all []part) {
 	c := clock(events)
 	holds := make(map[[2]string][]*history.Hold)
-	for _, h := range history.Holds(events) {
+	for _, h := range history.Holds(events, opts...) {
 		holds[[2]string{h.Recipe, h.Path}] = append(holds[[2]string{h.Recipe, h.Path}], h)
 	}
 	for at, of := range holds {
@@ -40,7 +40,7 @@ func parts(events []history.Event) (all []part) {
 		all = append(all, p)
 	}
 	ops := make(map[string][]*history.Operation)
-	for _, o := range history.Operations(events) {
+	for _, o := range history.Operations(events, opts...) {
 		ops[o.Path] = append(ops[o.Path], o)
 	}
 	for path, of := range ops {

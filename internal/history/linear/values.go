@@ -39,8 +39,8 @@ func (c clock) register(of []*history.Operation) (ops []porcupine.Operation) {
 		}
 		s := step{proc: o.Proc, value: o.Value}
 		switch {
-		case o.F == history.Set:
-			s.f = set
+		case o.F == history.Set || o.F == history.Modify && !o.Answered:
+			s.f = set // whatever it was
 		case o.F == history.Modify && (o.Outcome == history.OK || o.Value != ""):
 			s.f, s.was = modify, o.Was
 		case (o.F == history.Get || o.F == history.Final) && o.Outcome == history.OK:
@@ -77,7 +77,7 @@ func readBy(of []*history.Operation) map[string]history.Moment {
 	for more := true; more; {
 		more = false
 		for _, o := range of {
-			if when, read := by[o.Value]; o.F == history.Modify && o.Outcome == history.Unknown && o.Value != "" && read {
+			if when, read := by[o.Value]; o.F == history.Modify && o.Outcome == history.Unknown && o.Answered && o.Value != "" && read {
 				more = note(o.Was, when) || more
 			}
 		}

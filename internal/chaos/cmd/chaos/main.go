@@ -61,7 +61,11 @@ func play(nodes, clients int, duration time.Duration, seed uint64, out string, q
 	if missing != "" {
 		fmt.Println("the run has not shown what it is for:", missing)
 	}
-	well := err == nil && missing == "" && len(r.Violations()) == 0
+	linear := searchOrder(ctx, dir)
+	if linear != nil {
+		fmt.Println("search for an order of the operations:", linear)
+	}
+	well := err == nil && missing == "" && len(r.Violations()) == 0 && linear == nil
 	if !well {
 		fmt.Printf("again: go run ./internal/chaos/cmd/chaos -nodes %d -clients %d -for %v -seed %d\n", nodes, clients, duration, seed)
 	}

@@ -1,0 +1,4 @@
+package main
+
+// Faults in how package coord keeps a session and what is held in it.
+var inSession = []mutant{}

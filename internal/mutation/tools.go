@@ -1,0 +1,4 @@
+package main
+
+// Faults in what the tests stand on.
+var inTools = []mutant{}

@@ -1,0 +1,4 @@
+package main
+
+// Faults in what follows znodes: internal/watch and internal/subtree.
+var inWatching = []mutant{}
