@@ -121,12 +121,12 @@ func fit(w *harness.World, what string, err error) {
 	if err == nil {
 		return
 	}
-	harness.Printable(w, errors.New(strings.ReplaceAll(err.Error(), "\n", " "))) // which joins them
 	each := []error{err}
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		each = all.Unwrap()
 	}
 	for _, err := range each {
+		harness.Printable(w, err)
 		var e *coord.Error
 		if !errors.As(err, &e) && !strings.Contains(err.Error(), "out: ") || e != nil && (e.Op == "" || !strings.HasPrefix(e.Path, w.Dir)) {
 			w.Errorf("%s: %v names no operation, or no path", what, err)
