@@ -2,7 +2,6 @@ package coord
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -20,7 +19,7 @@ const maxPast = 8
 // over it opens the next. What was held in the old session is lost; what was watched is
 // watched again.
 //
-// A Client must come from [Dial]. Its methods are safe for concurrent use.
+// A Client must come from [Dial] or [New]. Its methods are safe for concurrent use.
 type Client struct {
 	opts    *Options
 	servers *serverList
@@ -54,71 +53,6 @@ type Client struct {
 	kit   Kit
 	// acl is opts.ACL as go-zookeeper has it, shared by all requests.
 	acl []zk.ACL
-}
-
-// Dial connects to an ensemble and returns once a session is established. The
-// servers are given as host:port or host, the port then being 2181.
-//
-// While no server answers, Dial waits until ctx ends. Only [Options].Logger says then what
-// it waits for.
-//
-// If ctx ends first, or every server refuses the client in a way that another attempt
-// would not change, Dial leaves nothing behind and returns an [*Error] that says what was
-// wrong with each server. [errors.Is] and [errors.As] find that in it, such as
-// [ErrAuthFailed] for credentials that a server refuses or requires, or what crypto/tls
-// says of a certificate. Once Dial has returned, the end of ctx does nothing.
-func Dial(ctx context.Context, servers []string, opts *Options) (*Client, error) {
-	o, err := opts.withDefaults()
-	if err != nil {
-		return nil, &Error{Op: "dial", Err: err}
-	}
-	addrs, err := addresses(servers)
-	if err != nil {
-		return nil, &Error{Op: "dial", Err: err}
-	}
-	if ctx.Err() != nil {
-		return nil, &Error{Op: "dial", Err: context.Cause(ctx)}
-	}
-	c := &Client{
-		opts:    o,
-		servers: newServerList(addrs),
-		report:  newReporter(ctx, o),
-		closed:  make(chan struct{}),
-		refused: make(chan struct{}, 1),
-		changed: make(chan struct{}),
-	}
-	c.kit.c, c.acl = c, zkACL(o.ACL)
-	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.loop = watch.NewLoop(source{c})
-	c.mu.Lock()
-	c.session = c.newSession()
-	c.mu.Unlock()
-	if err := c.await(ctx); err != nil {
-		why := c.servers.report()
-		c.close(false)
-		return nil, &Error{Op: "dial", Err: fmt.Errorf("%w (%w)", err, why)}
-	}
-	return c, nil
-}
-
-// await waits for the first session. That all servers have refused the client counts only
-// if it is so still: one of them may have been asked again meanwhile.
-func (c *Client) await(ctx context.Context) error {
-	for {
-		state, changed := c.State()
-		if state == Connected {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-c.refused:
-			if c.servers.hopeless() {
-				return errHopeless
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // Close ends the session, and with it everything that is held in it, and waits for all
@@ -270,16 +204,4 @@ func (c *Client) become(s *Session, next State, cause error) {
 		c.report.session(c.report.trace.SessionEnd, s.info(s.opened, cause))
 	}
 	c.set(next)
-}
-
-// failed notes why a server has given the client no session, for the log and for Dial.
-func (c *Client) failed(server string, began time.Time, err error) {
-	c.report.dialFailed(SessionInfo{Server: server, Begin: began, End: time.Now(), Err: err})
-	c.servers.failed(server, err)
-	if c.servers.hopeless() {
-		select {
-		case c.refused <- struct{}{}:
-		default: // one is enough
-		}
-	}
 }

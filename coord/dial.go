@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// hosts shows a session's conn the server list. It implements [zk.HostProvider].
+// hosts chooses the servers for a session's conn. It implements [zk.HostProvider].
 type hosts struct{ s *Session }
 
 func (h hosts) Init([]string) error { return nil }
-func (h hosts) Len() int            { return len(h.s.c.servers.addrs) }
+func (h hosts) Len() int            { return h.s.c.servers.size() }
 
 // Connected does nothing: the library calls it when a server has granted the session,
 // which a server does even for a client that it will not serve. See tappedConn.served.
@@ -23,6 +23,9 @@ func (h hosts) Connected() {}
 // wrap-around: the library would reject requests and sleep for a second. Once the
 // session is over it always reports one: only then does the library's loop end.
 func (h hosts) Next() (server string, retryStart bool) {
+	if h.s.Err() == nil {
+		h.s.choose()
+	}
 	over := h.s.Err() != nil
 	if over {
 		select {
@@ -31,13 +34,21 @@ func (h hosts) Next() (server string, retryStart bool) {
 			close(h.s.draining)
 		}
 	}
-	return h.s.c.servers.pick(), over
+	return h.s.dialing.at.String(), over
 }
 
-// dial opens one connection for the session's conn, with a tap, unless the session is
-// over. It is a [zk.Dialer], but bounds time in its own way. The pause between attempts is
-// here, before the attempt, because the library makes none: it tries again at once.
-func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) {
+// A dialing is one attempt to connect a session.
+type dialing struct {
+	at server
+	// began is when it began, and by when the server must serve the session.
+	began, by time.Time
+	// err is why there is no server to dial.
+	err error
+}
+
+// choose begins the next attempt, after the pause before it. The pause is here because the
+// library makes none: it tries again at once.
+func (s *Session) choose() {
 	budget, pause := s.urgency()
 	if d := s.c.servers.pause(pause); d > 0 {
 		timer := time.NewTimer(d)
@@ -45,22 +56,38 @@ func (s *Session) dial(network, addr string, _ time.Duration) (net.Conn, error) 
 		select {
 		case <-timer.C:
 		case <-s.Done():
-			return nil, s.Err()
+			return
 		}
 	}
-	s.c.servers.dialing(addr)
-	began := time.Now()
-	by := began.Add(budget)
-	ctx, cancel := context.WithDeadline(s.ctx, by)
+	a := dialing{at: unlisted, began: time.Now()}
+	a.by = a.began.Add(budget)
+	ctx, cancel := context.WithDeadline(s.ctx, a.by)
 	defer cancel()
-	conn, err := s.c.open(ctx, network, addr)
+	a.err = returned(func() (err error) {
+		a.at, err = s.c.servers.pick(ctx)
+		return err
+	})
+	s.dialing = a
+}
+
+// dial opens one connection for the session's conn, with a tap, unless the session is
+// over. It is a [zk.Dialer], but bounds time in its own way.
+func (s *Session) dial(network, _ string, _ time.Duration) (net.Conn, error) {
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	a := s.dialing
+	conn, err := net.Conn(nil), a.err
+	if err == nil {
+		conn, err = s.c.open(s.ctx, network, a)
+	}
 	if err != nil {
 		if s.Err() == nil { // otherwise it is no fault of the server's
-			s.c.failed(addr, began, err)
+			s.c.failed(a.at, a.began, err)
 		}
 		return nil, err
 	}
-	wire, err := s.adopt(conn, addr, began, by)
+	wire, err := s.adopt(conn, a)
 	if err != nil {
 		wire.abort()
 		return nil, err
@@ -81,7 +108,7 @@ func (s *Session) urgency() (budget, pause time.Duration) {
 	switch {
 	case !established:
 		budget = max(t.silence()<<min(rounds, 5), patience(rounds))
-	case len(list.addrs) == 1: // no other to try
+	case list.size() == 1: // no other to try
 		budget = min(t.silence(), patience(rounds))
 	default:
 		budget = t.handshake(rounds)
@@ -92,25 +119,23 @@ func (s *Session) urgency() (budget, pause time.Duration) {
 	return budget, min(time.Second, t.heartbeat()/4)
 }
 
-// open dials addr and secures the connection. It does so on a goroutine of its own: the
-// calling one is the library's, and if a function of the program ended that, with
-// runtime.Goexit, the session would never connect again, nor end.
-func (c *Client) open(ctx context.Context, network, addr string) (conn net.Conn, err error) {
-	err = errExited
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		conn, err = c.connect(ctx, network, addr)
-	}()
-	<-done
+// open dials the server of a and secures the connection.
+func (c *Client) open(ctx context.Context, network string, a dialing) (conn net.Conn, err error) {
+	ctx, cancel := context.WithDeadline(ctx, a.by)
+	defer cancel()
+	c.servers.dialing(a.at)
+	err = returned(func() (err error) {
+		conn, err = c.connect(ctx, network, a.at)
+		return err
+	})
 	return conn, err
 }
 
 // connect does the work of open. The program's Dial is bounded by ctx, and so is the TLS
 // handshake. Any error is recorded as the server's, for the report of what is wrong with
 // each.
-func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := c.opts.Dial(ctx, network, addr)
+func (c *Client) connect(ctx context.Context, network string, at server) (net.Conn, error) {
+	conn, err := c.opts.Dial(ctx, network, at.addr)
 	switch {
 	case err != nil:
 		return nil, err
@@ -122,7 +147,7 @@ func (c *Client) connect(ctx context.Context, network, addr string) (net.Conn, e
 	config := c.opts.TLS
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(addr) // addr was made by JoinHostPort
+		config.ServerName = at.host() // and not its address, which certificates seldom have
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {

@@ -15,3 +15,10 @@ func (s *Session) StandStill() {
 func (s *Session) MakeDir(ctx context.Context, path string) error {
 	return s.makeDir(ctx, path, Container)
 }
+
+// EnsembleList returns the servers that the ensemble has named.
+func (c *Client) EnsembleList() []string {
+	c.servers.source.mu.Lock()
+	defer c.servers.source.mu.Unlock()
+	return c.servers.source.ensemble
+}

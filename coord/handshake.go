@@ -14,7 +14,8 @@ import (
 //   - The library writes a connect request, which the tap corrects.
 //   - The server answers that it has opened or resumed the session, or that the session
 //     is over.
-//   - Before the library learns of that, the tap writes the credentials and a heartbeat.
+//   - Before the library learns of that, the tap authenticates the client by SASL, if it is
+//     to, and writes the credentials and a heartbeat.
 //   - The server answers these. With the last answer it serves the session, and the client
 //     is Connected. Until then the program's requests wait at the gate.
 //
@@ -55,12 +56,15 @@ func (t *tappedConn) connectResponse(frame []byte) ([]byte, error) {
 	if err := t.s.granted(SessionID(r.Session), sessionTimeout(r.Timeout), t.asked); err != nil {
 		return nil, err
 	}
+	t.stage = accepted
 	if r.Session != 0 { // zero is the answer that the session is over
+		if err := t.authenticateSASL(); err != nil {
+			return nil, err
+		}
 		t.authenticate()
 		t.rearm()
 		r.Timeout = math.MaxInt32 * time.Millisecond
 	}
-	t.stage = accepted
 	_ = t.Conn.SetWriteDeadline(time.Time{}) // from now on keepLease looks after it
 	e := jute.NewFrame()
 	e.ConnectResponse(r)

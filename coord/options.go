@@ -53,26 +53,52 @@ type Options struct {
 	// each request that creates a znode, and leaves less room there for data.
 	ACL []ACL
 
-	// Auth is presented on every connection, before anything else. SASL, which servers
-	// can be configured to require, is not supported.
+	// Auth is presented on every connection, before anything is asked for.
 	Auth []Auth
 
+	// SASL, if not nil, begins the authentication by SASL on a connection to host, the name
+	// of the server as it was given. It is called for every connection. An error ends the
+	// attempt to connect. See [DigestMD5]; other mechanisms can be had by implementing
+	// [SASL].
+	SASL func(host string) (SASL, error)
+
 	// TLS, if not nil, secures every connection. If its ServerName is empty, the host of
-	// the server that is dialed is used.
+	// the server that is dialed is used, as it was given and not as it was looked up.
 	TLS *tls.Config
+
+	// Servers, if not nil, returns the servers, as host:port or host. It is called at the
+	// begin of each turn round them, and must return when ctx ends. If it fails, the
+	// servers that it returned last are tried. [Dial] and [New] are then to be given none.
+	Servers func(ctx context.Context) ([]string, error)
+
+	// FollowEnsemble has the client follow the ensemble's own list of servers, which
+	// dynamic reconfiguration changes: the znode /zookeeper/config, to which the client
+	// needs the permission to read. The servers that the program has named are tried when
+	// a turn round the ensemble's has failed. Do not set it where clients reach the servers
+	// under other addresses than the ensemble knows, as through port forwarding.
+	FollowEnsemble bool
+
+	// LookupHost returns the addresses for which the host of a server stands, as that of a
+	// [net.Resolver] does. Each is a server to try. A host is looked up at the begin of each
+	// turn round the servers; if that fails, the addresses found last are tried. Nil means
+	// that of [net.DefaultResolver]. But if Dial is not nil, nil means that hosts are left
+	// to Dial.
+	LookupHost func(ctx context.Context, host string) (addrs []string, err error)
 
 	// Dial opens a connection, beneath TLS if that is set. It must return when ctx ends.
 	// Nil means that of a [net.Dialer].
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Logger gets what happens in the client, with session ids in hex, as in ZooKeeper's
-	// own logs. Nil discards.
+	// own logs. Nil discards all but one thing, for which it means [slog.Default]: that
+	// there is no first session yet, with what is wrong with each server.
 	//
-	// At level Warn it gets the losses of connections, sessions and holds, and znodes
-	// that could not be removed; at Info, connections, and servers that give no session,
-	// each about once a minute until there is one; at Debug, what else becomes of holds,
-	// and what go-zookeeper logs. The context of a record has the values of the
-	// operation's context. Credentials are never logged.
+	// At level Warn it gets that, after ten seconds and then each minute; the losses of
+	// connections, sessions and holds; and znodes that could not be removed. At Info it
+	// gets connections, and servers that give no session, each about once a minute until
+	// there is one; at Debug, what else becomes of holds, and what go-zookeeper logs. The
+	// context of a record has the values of the operation's context. Credentials are never
+	// logged.
 	//
 	// The handler is called on a goroutine of its own, as the functions of Trace are.
 	Logger *slog.Logger
@@ -160,6 +186,9 @@ func (o *Options) withDefaults() (*Options, error) {
 	s.ACL, s.Auth = slices.Clone(s.ACL), slices.Clone(s.Auth)
 	if s.Dial == nil {
 		s.Dial = new(net.Dialer).DialContext
+		if s.LookupHost == nil {
+			s.LookupHost = net.DefaultResolver.LookupHost
+		}
 	}
 	return &s, nil
 }

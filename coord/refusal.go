@@ -16,6 +16,7 @@ import (
 
 var (
 	errPending  = errors.New("no answer yet")
+	errLookup   = errors.New("not looked up yet")
 	errUntried  = errors.New("not tried")
 	errHopeless = errors.New("refused by every server")
 	errSilent   = errors.New("server fell silent")
@@ -29,7 +30,7 @@ var (
 func denied(scheme string, code jute.Code) error {
 	switch {
 	case code == jute.CodeAuthenticationMissing:
-		return fmt.Errorf("server ends sessions without the authentication that it requires, SASL or a scheme for Options.Auth: %w", ErrAuthFailed)
+		return fmt.Errorf("server ends sessions without the authentication that it requires, Options.SASL or a scheme for Options.Auth: %w", ErrAuthFailed)
 	case scheme != "" && code != jute.OK:
 		return fmt.Errorf("credential of scheme %q refused: %w", scheme, ErrAuthFailed)
 	}

@@ -110,6 +110,22 @@ func (r *reporter) complain(of complaint) bool {
 	return true
 }
 
+// waiting reports that there is no first session yet. Without a logger it goes to the
+// program's default one.
+func (r *reporter) waiting(why error) {
+	const msg = "no zookeeper session yet"
+	if r.handler == nil {
+		slog.WarnContext(r.ctx, msg, "err", why)
+		return
+	}
+	r.log(r.ctx, slog.LevelWarn, msg, "err", why)
+}
+
+// unfollowed reports that the ensemble's list of servers cannot be followed.
+func (r *reporter) unfollowed(err error) {
+	r.log(r.ctx, slog.LevelWarn, "zookeeper servers not followed", "err", err)
+}
+
 // connected reports that a server has opened or resumed a session. What was complained of
 // before is over, so the next complaint is logged at once.
 func (r *reporter) connected(i SessionInfo) {

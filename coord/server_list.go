@@ -2,7 +2,10 @@ package coord
 
 import (
 	"cmp"
-	"math/rand/v2"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -11,48 +14,107 @@ import (
 )
 
 // A serverList is the list of a client's servers, and what became of the last attempt
-// at each. All sessions of the client go round the same list.
+// at each. All sessions of the client go round the same list. At the end of each turn it
+// is made anew, since names may stand for other addresses by then.
 //
 // A server has welcomed the client when it serves the session, and is good when it has
 // done so for a while. There are servers that hang up on every client that they have
 // welcomed, because they find out late that they do not want it. Those are not good. If a
 // welcome were enough for dialing again without a pause, all clients would storm them.
 type serverList struct {
-	// addrs are in random order, so that clients spread.
-	addrs []string
+	source *serverSource
+	// seed decides the order, so that clients spread, and each keeps its own.
+	seed int64
 
 	mu sync.Mutex
-	// next is the index of the server to try next.
+	// turn are the servers of the present turn; never empty. next is the index of the
+	// one to try next, or the length of turn if another turn is to begin.
+	turn []server
 	next int
+	// turns is how many turns have begun since a server last welcomed the client.
+	turns int
 	// tries and welcomes are how many attempts and welcomes there have been since a server
 	// was last good. The first welcome sets tries to zero.
 	tries, welcomes int
-	// errors are those since the last welcome, by address.
-	errors map[string]error
+	// errors are those since the last welcome.
+	errors map[server]error
 }
 
-func newServerList(addrs []string) *serverList {
-	addrs = slices.Clone(addrs)
-	rand.Shuffle(len(addrs), func(i, j int) { addrs[i], addrs[j] = addrs[j], addrs[i] })
-	return &serverList{addrs: addrs, errors: make(map[string]error)}
+// rank returns a number for addr that is another with another seed.
+func (l *serverList) rank(addr string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, addr, l.seed)
+	return h.Sum64()
 }
 
-// pick returns the server to try next.
-func (l *serverList) pick() string {
+// newServerList returns the list that source makes. Until the first turn has begun it has
+// the servers that were given.
+func newServerList(source *serverSource) *serverList {
+	l := &serverList{source: source, seed: backoff.Random(math.MaxInt64), errors: make(map[server]error)}
+	for _, name := range source.given {
+		l.turn = append(l.turn, server{name, name})
+	}
+	if source.list != nil {
+		l.turn = []server{unlisted}
+	}
+	l.next = len(l.turn)
+	return l
+}
+
+// pick returns the server to try next. At the end of a turn it looks for the servers of
+// the next, until ctx ends at the latest. If that fails the error is that of the server.
+func (l *serverList) pick(ctx context.Context) (server, error) {
+	l.mu.Lock()
+	if l.next < len(l.turn) {
+		defer l.mu.Unlock()
+		return l.take(), nil
+	}
+	for _, s := range l.turn {
+		if l.errors[s] == nil {
+			l.errors[s] = errLookup
+		}
+	}
+	turns := l.turns
+	l.mu.Unlock()
+	turn, err := l.source.turn(ctx, turns)
+	if err != nil {
+		return unlisted, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	addr := l.addrs[l.next]
-	l.next = (l.next + 1) % len(l.addrs)
-	return addr
+	l.begin(turn)
+	return l.take(), nil
 }
 
-// dialing notes that addr is being dialed. What is known of it from an earlier attempt says
+// take returns the next server of the turn. It is called with l.mu held.
+func (l *serverList) take() server {
+	s := l.turn[l.next]
+	l.next++
+	return s
+}
+
+// begin begins a turn with these servers. It is called with l.mu held.
+func (l *serverList) begin(turn []server) {
+	slices.SortFunc(turn, func(a, b server) int {
+		return cmp.Or(cmp.Compare(l.rank(a.addr), l.rank(b.addr)), cmp.Compare(a.addr, b.addr))
+	})
+	errors := make(map[server]error)
+	for _, s := range turn {
+		if err := l.errors[s]; err != nil && err != errLookup {
+			errors[s] = err
+		}
+	}
+	l.turn, l.next, l.errors = turn, 0, errors
+	l.turns++
+}
+
+// dialing notes that s is being dialed. What is known of it from an earlier attempt says
 // more than that, and stays.
-func (l *serverList) dialing(addr string) {
+func (l *serverList) dialing(s server) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.errors[addr] == nil {
-		l.errors[addr] = errPending
+	if l.errors[s] == nil {
+		l.errors[s] = errPending
 	}
 }
 
@@ -62,7 +124,7 @@ func (l *serverList) dialing(addr string) {
 func (l *serverList) pause(max time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	round := l.tries / len(l.addrs)
+	round := l.tries / len(l.turn)
 	l.tries++
 	if round == 0 {
 		return 0
@@ -75,14 +137,21 @@ func (l *serverList) pause(max time.Duration) time.Duration {
 func (l *serverList) rounds() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.tries / len(l.addrs)
+	return l.tries / len(l.turn)
 }
 
-// failed notes why addr has given the client no session.
-func (l *serverList) failed(addr string, err error) {
+// size returns how many servers there are in this turn.
+func (l *serverList) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.errors[addr] = err
+	return len(l.turn)
+}
+
+// failed notes why s has given the client no session.
+func (l *serverList) failed(s server, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errors[s] = err
 }
 
 // hopeless reports whether the last answer of every server was to refuse the client for
@@ -91,7 +160,7 @@ func (l *serverList) failed(addr string, err error) {
 func (l *serverList) hopeless() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !slices.ContainsFunc(l.addrs, func(addr string) bool { return !final(l.errors[addr]) })
+	return !slices.ContainsFunc(l.turn, func(s server) bool { return !final(l.errors[s]) })
 }
 
 // welcomed notes that a server serves the session. If the connection ends before the server
@@ -101,6 +170,7 @@ func (l *serverList) welcomed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.errors)
+	l.turns = 0
 	if l.welcomes++; l.welcomes == 1 {
 		l.tries = 0
 	}
@@ -126,8 +196,8 @@ func (l *serverList) report() serverErrors {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var said serverErrors
-	for _, addr := range slices.Sorted(slices.Values(l.addrs)) {
-		said = append(said, serverError{addr, cmp.Or(l.errors[addr], errUntried)})
+	for _, s := range slices.SortedFunc(slices.Values(l.turn), func(a, b server) int { return cmp.Compare(a.String(), b.String()) }) {
+		said = append(said, serverError{s.String(), cmp.Or(l.errors[s], errUntried)})
 	}
 	return said
 }

@@ -13,13 +13,20 @@ func TestServerList(t *testing.T) {
 	given := []string{"a:1", "b:1", "c:1"}
 	firsts := map[string]int{}
 	for range 300 {
-		l := newServerList(given)
+		l := newServerList(newServerSource(given, new(Options)))
+		pick := func() string {
+			s, err := l.pick(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.addr
+		}
 		var round []string
 		for range given {
-			round = append(round, l.pick())
+			round = append(round, pick())
 		}
 		firsts[round[0]]++
-		if again := l.pick(); again != round[0] {
+		if again := pick(); again != round[0] {
 			t.Fatalf("after %q comes %q", round, again)
 		}
 		slices.Sort(round)
@@ -33,7 +40,7 @@ func TestServerList(t *testing.T) {
 
 	// A first chance for each at once; then longer and longer, within bounds;
 	// then, once a server has answered, at once again.
-	l := newServerList(given)
+	l := newServerList(newServerSource(given, new(Options)))
 	for range 2 {
 		for i := range 60 {
 			d := l.pause(time.Second)
@@ -44,9 +51,10 @@ func TestServerList(t *testing.T) {
 		}
 		l.lasted()
 	}
-	l.dialing("b:1")
-	l.failed("c:1", errors.New("broken"))
-	l.dialing("c:1") // what is known stays
+	b, c := server{"b:1", "b:1"}, server{"c:1", "c:1"}
+	l.dialing(b)
+	l.failed(c, errors.New("broken"))
+	l.dialing(c) // what is known stays
 	if got, want := l.report().Error(), "a:1: not tried; b:1: no answer yet; c:1: broken"; got != want {
 		t.Errorf("report %q, want %q", got, want)
 	}

@@ -52,7 +52,7 @@ func addresses(servers []string) ([]string, error) {
 		host, port, err := net.SplitHostPort(server)
 		if err != nil { // no port: a name, an IPv4 address, or an IPv6 one with or without brackets
 			host, port = strings.TrimSuffix(strings.TrimPrefix(server, "["), "]"), strconv.Itoa(zk.DefaultPort)
-			if strings.Contains(host, ":") && net.ParseIP(host) == nil {
+			if strings.Contains(host, ":") && !isIP(host) {
 				return nil, fmt.Errorf("invalid server %q: %w", server, err)
 			}
 		}

@@ -1,7 +1,10 @@
 package coord
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -35,6 +38,9 @@ type Session struct {
 	// draining is closed when conn, after the end, looks for a server again. From then on
 	// its Close finds nothing to wait for.
 	draining chan struct{}
+	// dialing is the last attempt to connect. It is owned by the goroutine of conn that
+	// connects.
+	dialing dialing
 	// The rest is guarded by c.mu.
 
 	// id is zero until the first handshake.
@@ -81,11 +87,11 @@ func (c *Client) newSession() *Session {
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	var err error
-	s.conn, s.connDone, err = zk.Connect(c.servers.addrs, c.opts.SessionTimeout,
+	s.conn, s.connDone, err = zk.Connect([]string{unlisted.addr}, c.opts.SessionTimeout,
 		zk.WithDialer(s.dial), zk.WithHostProvider(hosts{s}), zk.WithEventCallback(s.event),
 		zk.WithLogger(zkLogger{c.report}), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxFrame))
 	if err != nil {
-		panic("coord: " + err.Error()) // only for an empty list of servers, which Dial has refused
+		panic("coord: " + err.Error()) // only for an empty list of servers
 	}
 	return s
 }
@@ -117,7 +123,7 @@ func (s *Session) Err() error { return context.Cause(s.ctx) }
 // session's end before Lost is closed. It is called with c.mu held, and once that is
 // released no more requests are admitted and no more holds granted.
 func (s *Session) finish(cause error) {
-	for h := range s.holds {
+	for _, h := range slices.SortedFunc(maps.Keys(s.holds), func(a, b *Hold) int { return cmp.Compare(a.id, b.id) }) {
 		h.end(cause)
 	}
 	waiting := s.gate.close()
@@ -194,7 +200,7 @@ func (s *Session) established() bool {
 // info describes s for a report of something that began at begin. It is called with c.mu
 // held.
 func (s *Session) info(begin time.Time, err error) SessionInfo {
-	return SessionInfo{ID: s.id, Server: s.wire.server, Timeout: time.Duration(s.lease.timeout), Begin: begin, End: time.Now(), Err: err}
+	return SessionInfo{ID: s.id, Server: s.wire.at.String(), Timeout: time.Duration(s.lease.timeout), Begin: begin, End: time.Now(), Err: err}
 }
 
 // abort drops the present connection, if there is one.

@@ -31,6 +31,7 @@ func certificate(t *testing.T, life time.Duration) (tls.Certificate, *x509.CertP
 		Subject:               pkix.Name{CommonName: "ensemble"},
 		NotAfter:              time.Now().Add(life),
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames:              []string{"localhost"},
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 	}

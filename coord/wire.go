@@ -36,10 +36,8 @@ import (
 //     library deadlocks if the connection fails while it presents them.
 type tappedConn struct {
 	net.Conn
-	s      *Session
-	server string
-	// began is when it was dialed.
-	began time.Time
+	s *Session
+	dialing
 	// seen is the newest zxid that the session had seen when the connection was made. What
 	// it sees later must not be in SetWatches: there would be no event for a change before
 	// it, though the change may be unread.
@@ -94,16 +92,14 @@ const (
 	trusted
 )
 
-// adopt returns conn, a connection to server, with a tap, and makes it the session's
-// connection, unless the session is over. The server must serve the session before the
-// time by.
-func (s *Session) adopt(conn net.Conn, server string, began, by time.Time) (*tappedConn, error) {
-	_ = conn.SetDeadline(by) // best effort: a conn without deadlines is used all the same
+// adopt returns conn, the connection of a, with a tap, and makes it the session's
+// connection, unless the session is over.
+func (s *Session) adopt(conn net.Conn, a dialing) (*tappedConn, error) {
+	_ = conn.SetDeadline(a.by) // best effort: a conn without deadlines is used all the same
 	t := &tappedConn{
 		Conn:    conn,
 		s:       s,
-		server:  server,
-		began:   began,
+		dialing: a,
 		in:      bufio.NewReaderSize(conn, 4<<10),
 		writing: make(chan struct{}, 1),
 		direct:  newDirect(conn),

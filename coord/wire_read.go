@@ -35,7 +35,7 @@ func (t *tappedConn) failed(err error) {
 	if t.s.Err() != nil || t.stage >= serving && !final(err) {
 		return
 	}
-	t.s.c.failed(t.server, t.began, t.explained(err))
+	t.s.c.failed(t.at, t.began, t.explained(err))
 }
 
 // next reads a frame and returns what the library is to see of it, which may be nothing. An

@@ -19,7 +19,7 @@ type Result struct {
 	Took       time.Duration
 	Kills      int64           // of servers
 	Restarts   int64           // of all servers, because they did not come together after a fault
-	ServerLogs map[string]int  // how often a leader has sent DIFF, SNAP and TRUNC
+	ServerLogs map[string]int  // how often a follower has got DIFF, SNAP and TRUNC
 	History    *history.Report // nil if there is no history
 	// Refused counts the writes of holders that were stopped until the next held, by the
 	// way in which they were refused: "token" and "guard".
@@ -44,9 +44,13 @@ func (r *Result) Violations() []history.Violation {
 	return all
 }
 
-// synced are the words with which the log of a leader says how it brings a follower up to
-// date.
-var synced = map[string]string{"DIFF": "Sending DIFF", "SNAP": "Sending snapshot", "TRUNC": "Sending TRUNC"}
+// synced are the words with which the log of a follower says how the leader has brought it
+// up to date.
+var synced = map[string]string{
+	"DIFF":  "Getting a diff from the leader",
+	"SNAP":  "Getting a snapshot from leader",
+	"TRUNC": "Truncating log to get in sync with the leader",
+}
 
 // check looks at what the run has left in its directory.
 func (r *Result) check() error {
@@ -72,6 +76,7 @@ func (r *Result) check() error {
 		opts = append(opts, history.Stale(f, 10*time.Second))
 	}
 	r.History = history.Check(events, opts...)
+	r.History.Died = r.History.Faults["kill client"] // the history counts their actors
 	r.woken(events)
 	r.items(events)
 	return nil
@@ -192,7 +197,7 @@ func (r *Result) Write(w io.Writer) error {
 	for _, v := range r.violations {
 		fmt.Fprintf(b, "%v\n", v)
 	}
-	fmt.Fprintf(b, "violations: %d\n", len(r.Violations()))
+	fmt.Fprintf(b, "violations in all: %d\n", len(r.Violations()))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

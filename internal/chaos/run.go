@@ -41,6 +41,9 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 		opts.Timeout = 4 * time.Second
 	}
 	r := &Result{Options: opts, ServerLogs: make(map[string]int)}
+	if opts.Nodes != 3 && opts.Nodes != 5 || opts.Clients < 2*sleepers {
+		return r, fmt.Errorf("%d servers and %d client processes: want 3 or 5, and %d or more", opts.Nodes, opts.Clients, 2*sleepers)
+	}
 	began := time.Now()
 	err := run(ctx, opts, r)
 	r.Took = time.Since(began)

@@ -18,6 +18,14 @@ type seat struct {
 	client, quorum, election, secure int // ports
 }
 
+// forClients returns what the line of the server says to clients, if it is to.
+func (s seat) forClients(opts *Options) string {
+	if opts == nil || !opts.Reconfigurable {
+		return ""
+	}
+	return fmt.Sprintf(":participant;%s:%d", s.host, s.client)
+}
+
 // seats chooses where the servers listen.
 func (e *Ensemble) seats(opts *Options) ([]seat, error) {
 	seats := make([]seat, opts.nodes())
@@ -78,13 +86,16 @@ func (e *Ensemble) configure(inst installation, opts *Options) error {
 			config["secureClientPort"] = strconv.Itoa(own.secure)
 			config["secureClientPortAddress"] = own.host
 		}
+		if opts != nil && opts.Reconfigurable {
+			config["reconfigEnabled"] = "true"
+		}
 		if len(seats) > 1 {
 			for j, s := range seats {
 				quorum := s.quorum
 				if e.relays != nil && i != j {
 					quorum = e.relays[i][j].port()
 				}
-				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("%s:%d:%d", s.host, quorum, s.election)
+				config[fmt.Sprintf("server.%d", j+1)] = fmt.Sprintf("%s:%d:%d%s", s.host, quorum, s.election, s.forClients(opts))
 			}
 		}
 		// Fast to start rather than fast in the long run. Without perf data,

@@ -34,6 +34,9 @@ type Options struct {
 	// Secure has each server listen for TLS too, at Node.SecureAddr. What that takes
 	// of keys is for Config to say.
 	Secure bool
+	// Reconfigurable has the servers tell clients of each other, and take changes of the
+	// list while they run. That takes 3.5.
+	Reconfigurable bool
 	// JVM is appended to the flags of java, so it overrides.
 	JVM []string
 	// Config is added to zoo.cfg and overrides what it says.
