@@ -63,6 +63,10 @@ var inRecipes = []mutant{
 		`gen := v.Set(value)`,
 		"what the caller puts into the slice after Publish is announced"},
 
+	{"gate-checked", "lock/semaphore/request.go",
+		"d.place.Guard(),\n",
+		"coord.OpCheck(d.dir, -1),\n",
+		"one who has lost the gate takes a permit beside the one who has it"},
 	{"one-too-many", "lock/semaphore/machine.go",
 		`case in.view.leases > m.permits:`,
 		`case in.view.leases > m.permits+1:`,
