@@ -108,7 +108,7 @@ mutants: ## put faults into the library, one at a time, and see that a test catc
 
 .PHONY: mutants-sample
 mutants-sample: # other ones each day
-	go run ./internal/mutation -sample 3 -for 30s -timeout 30s
+	go run ./internal/mutation -sample 3 -for 20s -timeout 20s
 
 .PHONY: pairs
 pairs: SHELL := bash

@@ -25,6 +25,10 @@ type Result struct {
 	// way in which they were refused: "token" and "guard".
 	Refused map[string]int
 
+	// Diverged is how often a server had no answer to what its leader has carried out. If it
+	// is not zero, the servers broke their promises, and a violation may be theirs.
+	Diverged int
+
 	violations []history.Violation // besides those of History
 	halts      []halt
 	queued     map[string]int // how often an item is in the queue or has a result; nil if not known
@@ -52,6 +56,11 @@ var synced = map[string]string{
 	"TRUNC": "Truncating log to get in sync with the leader",
 }
 
+// diverged is what a server logs when it has no answer to what the leader has carried out,
+// because a znode is there and not here. That is a fault of ZooKeeper's; sessions on the
+// server do not get on.
+const diverged = "Unexpected exception. Destruction averted."
+
 // check looks at what the run has left in its directory.
 func (r *Result) check() error {
 	logs, err := filepath.Glob(filepath.Join(r.Dir, "logs", "*.log"))
@@ -63,6 +72,7 @@ func (r *Result) check() error {
 		if err != nil {
 			return err
 		}
+		r.Diverged += strings.Count(string(text), diverged)
 		for how, words := range synced {
 			r.ServerLogs[how] += strings.Count(string(text), words)
 		}
@@ -183,6 +193,9 @@ func (r *Result) Write(w io.Writer) error {
 	fmt.Fprintf(b, "(followers brought up to date, by the servers' logs)\n")
 	if r.Restarts > 0 {
 		fmt.Fprintf(b, "servers started anew because they did not come together: %d times\n", r.Restarts)
+	}
+	if r.Diverged > 0 {
+		fmt.Fprintf(b, "THE SERVERS' DATA DIFFER: %d times a server had no answer to what its leader had carried out\n", r.Diverged)
 	}
 	replaced := 0
 	for _, s := range r.halts {

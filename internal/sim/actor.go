@@ -157,8 +157,14 @@ func (a *actor) keep(d time.Duration, x *stake, first int64, h *coord.Hold) {
 		a.each(x, first, history.Event{Kind: history.Release}, h.Tokens()...)
 	}
 	released := history.Event{Kind: history.Released}
+	session := a.Kit().Session()
 	err := h.Release(a.ctx)
-	if err != nil {
+	switch {
+	case err == nil && session.Err() != nil:
+		// It has left with its session, and the release does not say whether the others of
+		// a barrier's round have.
+		released.Err = session.Err().Error()
+	case err != nil:
 		released.Err = err.Error()
 		a.expect(err)
 		a.litter(err)

@@ -11,7 +11,7 @@ import (
 )
 
 // torture is the size of the scripts of TestTorture.
-var torture = Size{Clients: 20, Time: 10 * time.Minute, Op: 6 * time.Second, Fault: 1500 * time.Millisecond}
+var torture = Size{Clients: 20, Time: 5 * time.Minute, Op: 30 * time.Second, Fault: 900 * time.Millisecond}
 
 // shrinking is how many runs are spent on one failure, and shrinks on how many failures.
 const (

@@ -176,6 +176,10 @@ func seen[T any](ctx context.Context, a *actor, recipe string, s *event.Stream[c
 	suspended := false
 	for u := range s.All() {
 		e := history.Event{Kind: history.Seen, Recipe: recipe, Path: a.path(), Op: op, Value: text(u.Value), Zxid: u.Mzxid}
+		if errors.Is(u.Err, config.ErrMissing) { // an operator has deleted it
+			var none T
+			e.Value, e.Zxid = text(none), 0
+		}
 		switch {
 		case u.Suspended && !suspended:
 			a.record(history.Event{Kind: history.Suspended, Recipe: recipe, Path: a.path(), Op: op})
