@@ -8,6 +8,7 @@ TESTFLAGS ?= -shuffle=on -timeout=20m -p=3 -parallel=8
 STRESSFLAGS ?= -shuffle=on -timeout=60m -p=1
 STRESSCOUNT ?= 100
 FUZZTIME ?= 10s
+TORTURE ?= 5m
 SOAK ?= 1h
 CHAOS ?= 10m
 NODES ?= 3
@@ -96,13 +97,18 @@ stress: ## long forms of the real-server tests, many rounds of the others
 	@# The walk is long and has no chance in it.
 	ZOOKEEPER_HOME= ZOOKEEPER_JARS=/nonexistent REQUIRE_ZOOKEEPER= go test -race $(STRESSFLAGS) -skip '^TestWalk$$' -count=$(STRESSCOUNT) ./...
 
+.PHONY: torture
+torture: ## simulated days under faults, for TORTURE (5m); SEED= or SCRIPT= plays one again
+	@TORTURE=$(TORTURE) SEED=$(SEED) SCRIPT=$(abspath $(SCRIPT)) GOGC=$(GOGC) \
+		go test ./internal/sim -run '^TestTorture$$' -count=1 -timeout 0 -v
+
 .PHONY: mutants
 mutants: ## put faults into the library, one at a time, and see that a test catches each
 	go run ./internal/mutation -write
 
 .PHONY: mutants-sample
 mutants-sample: # other ones each day
-	go run ./internal/mutation -sample 3 -for 30s -timeout 30s
+	go run ./internal/mutation -sample 3 -for 20s -timeout 20s
 
 .PHONY: pairs
 pairs: SHELL := bash

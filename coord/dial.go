@@ -40,34 +40,43 @@ func (h hosts) Next() (server string, retryStart bool) {
 // A dialing is one attempt to connect a session.
 type dialing struct {
 	at server
+	// pause is to be made before it, and budget how long it may take from then on.
+	pause, budget time.Duration
 	// began is when it began, and by when the server must serve the session.
 	began, by time.Time
 	// err is why there is no server to dial.
 	err error
 }
 
-// choose begins the next attempt, after the pause before it. The pause is here because the
-// library makes none: it tries again at once.
+// choose begins the next attempt. The library holds the mutex of Conn().Server()
+// meanwhile, so the pause before the attempt is left to dial.
 func (s *Session) choose() {
 	budget, pause := s.urgency()
-	if d := s.c.servers.pause(pause); d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-s.Done():
-			return
-		}
-	}
-	a := dialing{at: unlisted, began: time.Now()}
-	a.by = a.began.Add(budget)
-	ctx, cancel := context.WithDeadline(s.ctx, a.by)
+	a := dialing{at: unlisted, budget: budget, pause: s.c.servers.pause(pause)}
+	ctx, cancel := context.WithTimeout(s.ctx, budget)
 	defer cancel()
 	a.err = returned(func() (err error) {
 		a.at, err = s.c.servers.pick(ctx)
 		return err
 	})
 	s.dialing = a
+}
+
+// wait makes the pause before an attempt, which the library does not: it tries again at
+// once. Then the attempt begins.
+func (s *Session) wait(a *dialing) error {
+	if a.pause > 0 {
+		timer := time.NewTimer(a.pause)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-s.Done():
+			return s.Err()
+		}
+	}
+	a.began = time.Now()
+	a.by = a.began.Add(a.budget)
+	return nil
 }
 
 // dial opens one connection for the session's conn, with a tap, unless the session is
@@ -77,6 +86,9 @@ func (s *Session) dial(network, _ string, _ time.Duration) (net.Conn, error) {
 		return nil, err
 	}
 	a := s.dialing
+	if err := s.wait(&a); err != nil {
+		return nil, err
+	}
 	conn, err := net.Conn(nil), a.err
 	if err == nil {
 		conn, err = s.c.open(s.ctx, network, a)

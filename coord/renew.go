@@ -173,12 +173,18 @@ func (s *Session) beat() { s.wire.send(&call{op: jute.OpPing, frame: pingFrame()
 // matter: even a transaction that is refused, because the znode is gone or the client may
 // not read it, has been put to the quorum.
 func (s *Session) anyNode() string {
+	var first *Hold // always the same one, if the holds are the same
 	for h := range s.holds {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return cmp.Or(h.node, h.c.FullPath(h.path))
+		if first == nil || h.id < first.id {
+			first = h
+		}
 	}
-	return "/"
+	if first == nil {
+		return "/"
+	}
+	first.mu.Lock()
+	defer first.mu.Unlock()
+	return cmp.Or(first.node, first.c.FullPath(first.path))
 }
 
 // request makes a request of the lease's own, which does not wait for others: the lease

@@ -3,7 +3,9 @@ package coord
 import (
 	"cmp"
 	"context"
-	"hash/maphash"
+	"fmt"
+	"hash/fnv"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -22,7 +24,7 @@ import (
 type serverList struct {
 	source *serverSource
 	// seed decides the order, so that clients spread, and each keeps its own.
-	seed maphash.Seed
+	seed int64
 
 	mu sync.Mutex
 	// turn are the servers of the present turn; never empty. next is the index of the
@@ -38,10 +40,17 @@ type serverList struct {
 	errors map[server]error
 }
 
+// rank returns a number for addr that is another with another seed.
+func (l *serverList) rank(addr string) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, addr, l.seed)
+	return h.Sum64()
+}
+
 // newServerList returns the list that source makes. Until the first turn has begun it has
 // the servers that were given.
 func newServerList(source *serverSource) *serverList {
-	l := &serverList{source: source, seed: maphash.MakeSeed(), errors: make(map[server]error)}
+	l := &serverList{source: source, seed: backoff.Random(math.MaxInt64), errors: make(map[server]error)}
 	for _, name := range source.given {
 		l.turn = append(l.turn, server{name, name})
 	}
@@ -87,7 +96,7 @@ func (l *serverList) take() server {
 // begin begins a turn with these servers. It is called with l.mu held.
 func (l *serverList) begin(turn []server) {
 	slices.SortFunc(turn, func(a, b server) int {
-		return cmp.Or(cmp.Compare(maphash.Comparable(l.seed, a.addr), maphash.Comparable(l.seed, b.addr)), cmp.Compare(a.addr, b.addr))
+		return cmp.Or(cmp.Compare(l.rank(a.addr), l.rank(b.addr)), cmp.Compare(a.addr, b.addr))
 	})
 	errors := make(map[server]error)
 	for _, s := range turn {

@@ -53,6 +53,9 @@ func addresses(servers []string) ([]string, error) {
 		if err != nil { // no port: a name, an IPv4 address, or an IPv6 one with or without brackets
 			host, port = strings.TrimSuffix(strings.TrimPrefix(server, "["), "]"), strconv.Itoa(zk.DefaultPort)
 			if strings.Contains(host, ":") && !isIP(host) {
+				if e := new(net.AddrError); errors.As(err, &e) {
+					err = errors.New(e.Err) // without the address, which it has as it was given
+				}
 				return nil, fmt.Errorf("invalid server %q: %w", server, err)
 			}
 		}

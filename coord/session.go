@@ -1,7 +1,10 @@
 package coord
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -120,7 +123,7 @@ func (s *Session) Err() error { return context.Cause(s.ctx) }
 // session's end before Lost is closed. It is called with c.mu held, and once that is
 // released no more requests are admitted and no more holds granted.
 func (s *Session) finish(cause error) {
-	for h := range s.holds {
+	for _, h := range slices.SortedFunc(maps.Keys(s.holds), func(a, b *Hold) int { return cmp.Compare(a.id, b.id) }) {
 		h.end(cause)
 	}
 	waiting := s.gate.close()

@@ -2,6 +2,8 @@ package coord
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -114,7 +116,7 @@ func (t *tappedConn) rearm() {
 		from map[string]struct{}
 		to   *[]string
 	}{{s.armed.data, &w.Data}, {s.armed.exist, &w.Exist}, {s.armed.child, &w.Child}} {
-		for path := range x.from {
+		for _, path := range slices.Sorted(maps.Keys(x.from)) {
 			*x.to = append(*x.to, path)
 			if size += 4 + len(path); size >= maxSetWatches {
 				flush()

@@ -176,7 +176,9 @@ func TestSetDataWhileOut(t *testing.T) {
 		w.out(m, members.ErrTaken)
 		ctx, cancel := context.WithTimeout(bg, time.Second)
 		defer cancel()
-		w.WantsOp(m.SetData(ctx, []byte("2")), "setdata", dir+"/self", context.DeadlineExceeded)
+		data := []byte("2")
+		w.WantsOp(m.SetData(ctx, data), "setdata", dir+"/self", context.DeadlineExceeded)
+		data[0] = '3' // the slice is the caller's again
 		seen := w.watch(w.client(long), nil)
 		w.sees(seen, "self=his")
 		w.Must(other.Release(bg))

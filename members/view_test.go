@@ -40,7 +40,7 @@ func TestForeignChildren(t *testing.T) {
 		if w.Must(err); len(v.Members) != 2 {
 			w.Errorf("awaited %q", say(v))
 		}
-		if s, _ := g.Follow(w.Context(), "persistent").Latest(); s.Present {
+		if p := <-g.Follow(w.Context(), "persistent").Updates(); p.Present {
 			w.Error("follows what is no member")
 		}
 		h := g.Join(bg, members.Member{ID: "parent"})

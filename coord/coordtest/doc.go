@@ -43,15 +43,16 @@
 // The ensemble is simpler than a real one in this: Followers that do not lag are current
 // at every moment. Servers tell the leader at once which sessions they hear, and not each half
 // tick. What the leader has begun all servers do: no election undoes anything, and what no
-// quorum has done never comes back. Single servers do not die, for clients that is a
-// connection that ends; Freeze stops all of them. There are no observers, no local
+// quorum has done never comes back. No server dies alone: to its clients that would be a
+// connection that ends, which a Link can do; and Freeze stops all of them. A server does not
+// hang up on a silent client before the session ends. There are no observers, no local
 // sessions and no servers that only answer reads.
 //
 // # Runs that repeat
 //
-// In a bubble nothing that clients see depends on the order in which the server's own goroutines run,
-// but for this: of requests that arrive at one instant on several connections any may be
-// first. [Server.Ordered] fixes that, too.
+// In a bubble one thing depends on the order in which the server's own goroutines run: of
+// requests that arrive at one instant on several connections, any may be the first.
+// [Server.Ordered] fixes that, too.
 //
 // # The link
 //

@@ -9,13 +9,14 @@ import (
 // now on its state stands still, until heal is called. A client that has dialed addr, or
 // dials it now, is with that server; all others are with servers that are current.
 //
-// Reads at a server that lags see the past, and watches do not fire. It is in touch with the
-// leader all the same. It passes on what its clients want done, and whom it hears, and asks
-// whether sessions live. But it answers a write, a sync, a new session or the end of one
-// only when it has got to it, though all others can see it at once; and until then all
-// that the same session asks for later waits too, heartbeats included. It refuses a
-// client that has seen what it has not. It hears of the end of a session in its
-// turn: so the client of a session that has expired can go on reading.
+// Reads at a server that lags see the past, and watches do not fire. The server is in
+// touch with the leader all the same: it passes on what its clients want done, tells which
+// sessions it hears, and asks which ones live. But it answers a write, a sync, a new session
+// or the end of one only when it has got to it, though all others see it at once. Until
+// then everything that the same session asks for later waits too, heartbeats included. A
+// client that has seen what the server has not is refused. And the server learns of the
+// end of a session in its turn, so the client of a session that has expired can go on
+// reading.
 //
 // When a session goes on at another server, a server that lags still answers reads on the
 // connection that it had before. A write there is not done and costs the connection. At
@@ -26,8 +27,9 @@ import (
 // at once. Lags of one server add up; a heal that is followed by another Lag lets it catch
 // up.
 //
-// A server that lags by more than its syncLimit is cut off by a real leader only if it
-// does not log what it is sent, or is silent. The one here does not and is not.
+// A real leader gives up a follower that does not log what it is sent, or is silent, for
+// its syncLimit. One that is slow to apply does neither, so it can lag for as long as the
+// one here.
 //
 // The leader that is isolated does not lag, and Lag at its address fails the test.
 func (s *Server) Lag(addr string) (heal func()) {

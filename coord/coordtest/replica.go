@@ -89,10 +89,15 @@ func (r *replica) take(c *conn) {
 
 // hangUp drops the connections of a session to r but the one given, which may be nil.
 func (r *replica) hangUp(session int64, but *conn) {
-	for _, c := range r.connections() {
+	var theirs []*conn
+	for c := range r.conns {
 		if c.live() && c.session.id == session && c != but {
-			c.drop()
+			theirs = append(theirs, c)
 		}
+	}
+	slices.SortFunc(theirs, compareConns)
+	for _, c := range theirs {
+		c.drop()
 	}
 }
 

@@ -1,6 +1,9 @@
 package coordtest
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/internal/jute"
@@ -112,7 +115,7 @@ func (w *watches) trigger(path string, child bool, kind zk.EventType, acl []zk.A
 			break
 		}
 	}
-	for c := range found {
+	for _, c := range slices.SortedFunc(maps.Keys(found), compareConns) {
 		if _, done := told[c]; !done && permits(acl, c.ids, zk.PermRead) {
 			c.sendEvent(kind, path)
 		}

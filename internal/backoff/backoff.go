@@ -21,7 +21,11 @@ func (b *Backoff) Next() time.Duration {
 }
 
 // Jitter returns a random duration between half of d and one and a half of it.
-func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+func Jitter(d time.Duration) time.Duration { return d/2 + time.Duration(Random(int64(d))) }
+
+// Random returns a random number that is not negative and less than n, which must be
+// positive. A simulation replaces it before there are clients.
+var Random = rand.Int64N
 
 // Reset makes the next pause the shortest.
 func (b *Backoff) Reset() { b.next = 0 }

@@ -4,8 +4,10 @@ package chaos
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +105,41 @@ func TestItems(t *testing.T) {
 	r.items(events)
 	if len(r.violations) != 2 || !strings.Contains(r.violations[0].Text, "twice") || !strings.Contains(r.violations[1].Text, "gone") {
 		t.Errorf("violations %v", r.violations)
+	}
+}
+
+// The order of the blows comes from the seed, each hand has its own, and none is left out.
+func TestBlows(t *testing.T) {
+	order := func(name string, seed uint64) (struck []int) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var deck []blow
+		for i := range 6 {
+			deck = append(deck, blow{"", func(*track) error { struck = append(struck, i); return nil }})
+		}
+		recovered := 0
+		err := (&nemesis{ctx: ctx}).track(name, seed).blows(deck, func() error {
+			if recovered++; recovered == 2*len(deck) {
+				cancel()
+			}
+			return nil
+		})
+		if err != nil || len(struck) != 2*len(deck) {
+			t.Errorf("%v, blows %v", err, struck)
+		}
+		for i := range deck {
+			if !slices.Contains(struck[:len(deck)], i) || !slices.Contains(struck[len(deck):], i) {
+				t.Errorf("blow %d is left out of a round of %v", i, struck)
+			}
+		}
+		return struck
+	}
+	first := order("servers", 1)
+	if again := order("servers", 1); !slices.Equal(first, again) {
+		t.Errorf("blows %v and %v with the same seed", first, again)
+	}
+	if slices.Equal(first, order("clients", 1)) && slices.Equal(first, order("servers", 2)) {
+		t.Errorf("blows %v whatever the seed", first)
 	}
 }
 

@@ -1,6 +1,8 @@
 package chaos
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
@@ -31,8 +33,20 @@ func (t *track) clients(deck []blow) error {
 	})
 }
 
-// anyone returns a client process, but no sleeper.
-func (t *track) anyone() *child { return t.children[t.rng.IntN(len(t.children)-sleepers)] }
+// anyone returns a client process, but no sleeper. Every other time it is one that holds
+// something: the last that wrote to the store as a holder of that.
+func (t *track) anyone() *child {
+	others := t.children[:len(t.children)-sleepers]
+	held := slices.Concat(lockPaths, pairPaths, []string{unqueuedPath, sharedPath, leaderPath})
+	if by := t.store.latest(held[t.rng.IntN(len(held))]).By; t.rng.IntN(2) == 0 {
+		for _, c := range others {
+			if strings.HasPrefix(by, c.name()+"/") {
+				return c
+			}
+		}
+	}
+	return others[t.rng.IntN(len(others))]
+}
 
 // killClient kills a client process and starts it again under the same name.
 func (t *track) killClient() error {
@@ -81,7 +95,7 @@ func (t *track) cutClient() error {
 		}
 		defer heal()
 	}
-	t.sleep(t.between(t.timeout/8, 3*t.timeout/2))
+	t.sleep(t.between(t.timeout/8, 2*t.timeout))
 	return nil
 }
 

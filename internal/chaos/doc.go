@@ -29,8 +29,7 @@
 //
 // # What cannot be had
 //
-// A server's disk cannot be made slow without a device for it. In its place a server is
-// stopped again and again for a moment, for which its clients wait as for a disk. Where the
-// kernel cannot delay packets they queue for a slow line. Without root there is no run:
-// servers that listen on one address cannot be cut off from each other.
+// A slow disk takes the kernel's first form of control groups; elsewhere there is none.
+// Where the kernel cannot delay packets they queue for a slow line. Without root there is
+// no run: servers that listen on one address cannot be cut off from each other.
 package chaos

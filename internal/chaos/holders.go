@@ -12,10 +12,22 @@ import (
 	"github.com/zkcoord/zkcoord/rwlock"
 )
 
+// stay does nothing for longer than a session timeout, now and then: a holder that writes
+// hears of what has become of it, one that does not must be told.
+func (a *actor) stay(ctx context.Context) {
+	if a.rng.IntN(4) == 0 && !a.quiet() {
+		T := int(a.Timeout.Milliseconds())
+		a.pause(ctx, T, 2*T)
+	}
+}
+
 // toil writes a few times while h is held.
 func (a *actor) toil(h *holding) {
 	ctx := h.Context(context.Background())
-	for range 1 + a.rng.IntN(3) {
+	for n := range 1 + a.rng.IntN(3) {
+		if n == 1 {
+			a.stay(ctx)
+		}
 		for i := range h.events {
 			h.write(i)
 		}
@@ -45,7 +57,11 @@ func (a *actor) share() bool {
 	e := a.event(history.RWLock, sharedPath)
 	if a.rng.IntN(3) > 0 {
 		e.F = history.Reading
-		return a.hold(m.AcquireRead, func(h *holding) { a.pause(h.Context(context.Background()), 50, 500) }, e)
+		return a.hold(m.AcquireRead, func(h *holding) {
+			ctx := h.Context(context.Background())
+			a.stay(ctx)
+			a.pause(ctx, 50, 500)
+		}, e)
 	}
 	e.F = history.Writing
 	return a.hold(m.AcquireWrite, func(h *holding) {
@@ -81,7 +97,9 @@ func (a *actor) permit() bool {
 	e := a.event(history.Semaphore, semaphorePath)
 	e.N = permits
 	return a.hold(semaphore.New(a.session, semaphorePath, permits).Acquire, func(h *holding) {
-		a.pause(h.Context(context.Background()), 50, 800)
+		ctx := h.Context(context.Background())
+		a.stay(ctx)
+		a.pause(ctx, 50, 800)
 	}, e)
 }
 

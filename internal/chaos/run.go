@@ -21,7 +21,7 @@ type Options struct {
 	Clients int           // client processes, at least 6
 	For     time.Duration // how long faults come
 	Seed    uint64        // which faults come
-	Dir     string        // where the histories and the logs stay; it is created
+	Dir     string        // where the histories and the logs stay; it is created, and has none of another run
 	// Timeout is that of the sessions. Zero means 4 s.
 	Timeout time.Duration
 	// Short has only a few faults come, each once, however long they take.
@@ -41,6 +41,9 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 		opts.Timeout = 4 * time.Second
 	}
 	r := &Result{Options: opts, ServerLogs: make(map[string]int)}
+	if opts.Nodes != 3 && opts.Nodes != 5 || opts.Clients < 2*sleepers {
+		return r, fmt.Errorf("%d servers and %d client processes: want 3 or 5, and %d or more", opts.Nodes, opts.Clients, 2*sleepers)
+	}
 	began := time.Now()
 	err := run(ctx, opts, r)
 	r.Took = time.Since(began)
@@ -51,8 +54,12 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 }
 
 func run(ctx context.Context, opts Options, r *Result) error {
+	if err := os.MkdirAll(opts.Dir, 0o755); err != nil {
+		return err
+	}
 	for _, dir := range []string{"history", "logs", "clients"} {
-		if err := os.MkdirAll(filepath.Join(opts.Dir, dir), 0o755); err != nil {
+		// What another run has left there would be taken for part of this one.
+		if err := os.Mkdir(filepath.Join(opts.Dir, dir), 0o755); err != nil {
 			return err
 		}
 	}
@@ -104,7 +111,7 @@ func run(ctx context.Context, opts Options, r *Result) error {
 	for id := range opts.Clients {
 		c := &child{dir: opts.Dir, note: n.record, task: task{
 			ID: id, Clients: opts.Clients,
-			Servers: servers.Servers(),
+			Servers: known(id, servers.Servers()),
 			Local:   servers.ClientAddr(id),
 			Timeout: opts.Timeout,
 			Store:   socket,
@@ -129,6 +136,15 @@ func run(ctx context.Context, opts Options, r *Result) error {
 		return err
 	}
 	return errors.Join(n.finish(ctx, r), n.record.Err())
+}
+
+// known returns the servers that a client process knows. Every fourth knows only one: it
+// cannot save itself by another when that one is cut off.
+func known(id int, servers []string) []string {
+	if id%4 == 3 {
+		return servers[id/4%len(servers):][:1]
+	}
+	return servers
 }
 
 func startServers(ctx context.Context, opts Options) (*ensemble.Ensemble, error) {

@@ -32,7 +32,8 @@ func serverBlows() []blow {
 		{"freeze all", (*track).freezeAll},
 		{"cut link", (*track).cutLink},
 		{"cut clients", (*track).cutClients},
-		{"slow", (*track).slow},
+		{"slow line", (*track).slow},
+		{"slow disk", (*track).slowDisk},
 		{"stutter", (*track).stutter},
 	}
 }
@@ -274,7 +275,21 @@ func (t *track) slow() error {
 	return nil
 }
 
-// stutter stops a server again and again for a moment, as if it waited for its disk.
+// slowDisk lets a server write only a few times a second.
+func (t *track) slowDisk() error {
+	n := t.any(t.rng.IntN(2) == 0)
+	heal, err := t.ensemble.SlowDisk(n)
+	if err != nil {
+		t.logf("no slow disk: %v", err) // here, and nothing else depends on it
+		return nil
+	}
+	defer heal()
+	defer t.fault("slow disk", n.Addr())()
+	t.sleep(t.between(t.timeout/2, 3*t.timeout/2))
+	return nil
+}
+
+// stutter stops a server again and again for a moment, as a busy machine does.
 func (t *track) stutter() error {
 	n := t.any(t.rng.IntN(2) == 0)
 	defer t.fault("stutter", n.Addr())()

@@ -74,6 +74,26 @@ func TestCutAndWipe(t *testing.T) {
 	}
 
 	c := connect(t, []string{old.Addr()})
+	slow := true
+	for _, n := range e.Nodes() {
+		heal, err := e.SlowDisk(n)
+		if err != nil {
+			t.Log("no slow disk here: ", err)
+			slow = false
+			break
+		}
+		defer heal()
+	}
+	if began := time.Now(); slow {
+		for range 5 { // each is written by a majority, before it is answered
+			if _, err := c.Set("/", nil, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took < 300*time.Millisecond {
+			t.Errorf("5 writes to slow disks took %v", took)
+		}
+	}
 	if _, err := c.Create("/kept", []byte("x"), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +122,7 @@ func TestCutAndWipe(t *testing.T) {
 		}
 		all += string(text)
 	}
-	if !strings.Contains(all, "Sending snapshot") {
-		t.Errorf("no leader says that it has sent a snapshot:\n%s", all)
+	if !strings.Contains(all, "Getting a snapshot from leader") {
+		t.Errorf("no follower says that it got a snapshot:\n%s", all)
 	}
 }

@@ -17,8 +17,9 @@
 //	}
 //
 // [Faults] lets each frame that a client sends or receives during a [Workload] meet
-// each [Fault], every time in a bubble of its own. A case that does not meet its
-// fault shows nothing, and fails.
+// each [Fault], every time in a bubble of its own, and has a second one strike soon
+// behind, also while the client recovers from the first. A case that does not meet its
+// faults shows nothing, and fails. With a [Lie] a client meets a hostile server.
 //
 // A [Record] is what has passed on a client's link: which requests, how many events.
 //

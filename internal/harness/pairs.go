@@ -18,7 +18,7 @@ const (
 	ofReconnect = 4
 	// sample is of how many first faults and kinds of second faults a workload has the
 	// pairs that are tried every day: with each of them, those at each place.
-	sample = 3
+	sample = 2
 )
 
 // partKey is the environment variable that chooses a part of the pairs.

@@ -39,3 +39,6 @@ func (r runner) Run() int {
 	}
 	return code
 }
+
+// Racing says that the race detector is there, which runs goroutines in random order.
+const Racing = racing

@@ -3,6 +3,7 @@ package history
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // What cannot have happened is no history.
@@ -66,6 +67,59 @@ func TestUnfinished(t *testing.T) {
 		{"calling", "unfinished", `
 			0 a call /x f=get`},
 	}, Complete())
+}
+
+// Faults by other names can put a loss out of reach, for as long as is said, or make reads old.
+func TestOptions(t *testing.T) {
+	check(t, []scene{
+		{"told in time", "", `
+			0 a ask lock /l
+			1 a acquired token=5
+			2 n fault f=swap value=a
+			3 b ask lock /l
+			4 b acquired token=6
+			5 n healed f=swap value=a
+			15 a lost`},
+		{"told too late", "exclusion", `
+			0 a ask lock /l
+			1 a acquired token=5
+			2 n fault f=swap value=a
+			3 b ask lock /l
+			4 b acquired token=6
+			5 n healed f=swap value=a
+			16 a lost`},
+		{"read in time", "", `
+			0 a call /n f=add value=1
+			1 a ok value=1
+			2 n fault f=freeze
+			5 n healed f=freeze
+			15 b call /n f=sum
+			16 b ok value=0`},
+		{"read too late", "sums", `
+			0 a call /n f=add value=1
+			1 a ok value=1
+			2 n fault f=freeze
+			5 n healed f=freeze
+			16 b call /n f=sum
+			17 b ok value=0`},
+	}, Grace("swap", 10*time.Millisecond), Stale("freeze", 10*time.Millisecond))
+}
+
+// Violations are in the order of time.
+func TestOrder(t *testing.T) {
+	r := Check(told(t, `
+		0 b call /w f=fenced token=6
+		1 b ok
+		2 a call /w f=fenced token=5
+		9 a ok
+		3 c acquired lock /l
+		4 d call /x f=get
+		5 d ok value=never
+		4 e call /x f=set value=1
+		5 e ok`))
+	if len(r.Violations) != 3 || r.Violations[0].Rule != "malformed" || r.Violations[2].Rule != "fencing" {
+		t.Errorf("%v", r.Violations)
+	}
 }
 
 // The table has what happened, and the violations with the lines that show them.

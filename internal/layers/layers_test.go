@@ -37,6 +37,7 @@ var tools = []struct{ name, upTo string }{
 	{"internal/locktest", "coord"},
 	{"internal/interop", "members"},
 	{"internal/recipes", "members"},
+	{"internal/sim", "members/barrier"},
 	{"internal/chaos", "members/barrier"},
 	{"internal/layers", ""},
 	{"internal/explore", ""},

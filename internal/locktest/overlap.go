@@ -138,12 +138,17 @@ func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal
 		defer timer.Stop()
 	}
 	told := w.follow(ha.Lost())
-	had := w.follow(hb.Acquired())
-	when, granted := <-had
+	when, granted := <-w.follow(w.settled(hb))
+	for granted && errors.Is(hb.Err(), coord.ErrExpired) && !isOver(hb.Acquired()) {
+		// Its session is as short, and the machine too busy. It comes again.
+		hb = w.Acquire(bg, b.Client, w.Dir)
+		when, granted = <-w.follow(w.settled(hb))
+	}
 	knew, lost := <-told
 	if !granted || !lost {
 		w.FailNow() // follow has said why
 	}
+	w.IsClosed("acquired", hb.Acquired())
 	margin := when.Sub(knew)
 	if margin <= 0 {
 		w.Errorf("granted %v before the holder was told", -margin)
@@ -163,6 +168,16 @@ func (w *World) partition(a, b *Client, T time.Duration, i int, cut func() (heal
 	}
 	w.Must(again.Release(bg))
 	return margin
+}
+
+// settled returns what is closed when h is held or over.
+func (w *World) settled(h *coord.Hold) <-chan struct{} {
+	known := make(chan struct{})
+	go func() {
+		defer close(known)
+		_ = h.Wait()
+	}()
+	return known
 }
 
 // follow returns the moment at which ch is closed, or a closed channel if that

@@ -38,6 +38,9 @@ type Subject struct {
 	// Contend, if not nil, acquires dir although it is held, and returns when it is
 	// acquired: for a subject that does not wait by itself.
 	Contend func(ctx context.Context, c *coord.Client, dir string) *coord.Hold
+	// Reads, if not nil, reports whether h may be held beside others of which it says the
+	// same. Of the scenarios only [Lagging] has such.
+	Reads func(h *coord.Hold) bool
 	// Verb is in the errors of Acquire; "acquire" if empty.
 	Verb string
 	// Share, if not zero, has one fault in so many tried with each frame: see

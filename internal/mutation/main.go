@@ -38,7 +38,6 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		list    = flags.Bool("list", false, "print them, and run nothing")
 		write   = flags.Bool("write", false, "put the results into "+tablePath)
 		limit   = flags.Duration("timeout", 2*time.Minute, "for the tests of one package")
-		depth   = flags.Int("depth", 0, "run the tests of at most `n` packages; what survives those is not put into the table")
 		budget  = flags.Duration("for", 0, "begin with no other mutant after this time; 0 means no limit")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -71,7 +70,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return nil
 	}
-	s := session{out: out, rows: rows, runner: runner{root: root, limit: *limit, depth: *depth, last: map[string]verdict{}}}
+	s := session{out: out, rows: rows, runner: runner{root: root, limit: *limit, last: map[string]verdict{}}}
 	for id, r := range rows {
 		s.last[id] = r.verdict
 	}
@@ -133,7 +132,7 @@ func (s *session) run(ctx context.Context, mutants []mutant, budget time.Duratio
 			wrong++
 		}
 		fmt.Fprintf(s.out, "%-36s %6.1fs  %s\n", m.id(), v.took.Seconds(), said)
-		if err != nil || s.table == "" || v.end == passed && s.depth != 0 {
+		if err != nil || s.table == "" {
 			continue
 		}
 		s.rows[m.id()] = row{v, s.commit}

@@ -47,7 +47,7 @@ func TestMutantsApply(t *testing.T) {
 			t.Errorf("%s is harmless, and is no mutant", id)
 		}
 	}
-	if len(seen) < 20 {
+	if len(seen) < 60 {
 		t.Errorf("only %d mutants", len(seen))
 	}
 }

@@ -24,7 +24,6 @@ type verdict struct {
 type runner struct {
 	root  string             // the directory of the module
 	limit time.Duration      // for the tests of one package
-	depth int                // in how many packages tests are run; 0 means in all
 	last  map[string]verdict // what became of mutants the last time, by id
 }
 
@@ -56,13 +55,9 @@ func (r *runner) run(ctx context.Context, m mutant) (verdict, error) {
 			return v, err
 		}
 	}
-	suites := m.suites()
-	if t.depth > 0 {
-		suites = suites[:min(t.depth, len(suites))]
-	}
 	var spent time.Duration
 	for _, which := range []struct{ only, not string }{{"", exhaustive + "|" + never}, {exhaustive, never}} {
-		for _, pkg := range suites {
+		for _, pkg := range m.suites() {
 			v, err := t.try(ctx, pkg, which.only, which.not)
 			spent += v.took
 			if v.took = spent; err != nil || v.end != passed {
@@ -133,7 +128,7 @@ func (t *trial) try(ctx context.Context, pkg, only, not string) (verdict, error)
 
 // build builds the tests of pkg with the mutant.
 func (t *trial) build(ctx context.Context, pkg, bin string) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", filepath.Join(t.dir, overlay), "-o", bin, "./"+pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags=-s -w", "-overlay", filepath.Join(t.dir, overlay), "-o", bin, "./"+pkg)
 	cmd.Dir = t.root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the tests of %s: %w\n%s", pkg, err, out)

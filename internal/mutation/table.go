@@ -100,7 +100,7 @@ func (t table) text(mutants []mutant, now time.Time) []byte {
 	fmt.Fprintf(&b, `# Mutants
 
 What the tests catch, found out by putting faults into the library, one at a time. For each the
-table names the first test that fails, among those that need no server, and for how many
+table names a test that fails, one of those that need no server, and says for how many
 seconds tests ran until then. A fault can also make a test hang, end the test process, or
 leave goroutines behind. One that no test catches has the reason why it is harmless.
 

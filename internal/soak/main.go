@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -65,44 +66,52 @@ func soak(ctx context.Context, length, every time.Duration, clients int, out str
 	r.ensemble = e
 	r.begin(ctx)
 	s := newSampler(e, length)
-	periods(ctx, r, s, length, every)
+	planned := int(length / every)
+	done := periods(ctx, r, s, planned, every)
 	if err := errors.Join(s.writeCSV(filepath.Join(out, "samples.csv")), os.WriteFile(filepath.Join(out, "soak.svg"), plot(s.samples), 0o644)); err != nil {
 		return 2, err
 	}
 	r.report(os.Stdout)
-	return verdict(os.Stdout, s.samples, r.idle()), nil
+	status = verdict(os.Stdout, s.samples, r.idle())
+	if done < planned {
+		fmt.Printf("interrupted after %d of %d periods\n", done, planned)
+		status = cmp.Or(status, 2)
+	}
+	return status, nil
 }
 
-// periods has r work, with a fault in each period, and takes samples, for as many periods as
-// fit, or until ctx ends. On a busy machine each may take longer.
-func periods(ctx context.Context, r *rig, s *sampler, length, every time.Duration) {
-	last := int(length / every)
-	for n := range last {
+// periods has r work for n periods, with a fault in each, and takes samples. It returns how many
+// it has done, which are fewer if ctx ends. On a busy machine each may take longer.
+func periods(ctx context.Context, r *rig, s *sampler, n int, every time.Duration) (done int) {
+	for ; done < n; done++ {
 		over := time.After(every)
-		f := faults[n%len(faults)]
-		if n == last*3/4 {
+		f := faults[done%len(faults)]
+		if done == n*3/4 {
 			r.forget() // what succeeds from now on counts
 		}
-		r.renew(ctx, n)
+		r.renew(ctx, done)
 		s.sleep(ctx, every*3/10, "")
-		log.Printf("period %d: %s", n+1, f.name)
-		heal := f.begin(r, n)
+		log.Printf("period %d: %s", done+1, f.name)
+		heal := f.begin(r, done)
 		s.sleep(ctx, f.lasts, f.name)
 		heal()
-		s.sleep(ctx, every*6/10-every*3/10-f.lasts, "")
+		s.sleep(ctx, every*3/10-f.lasts, "")
 		r.gate.Lock()
 		r.settle(ctx, every/4)
 		for range restSamples {
-			s.rest()
+			if ctx.Err() == nil { // else it is no rest, but the end
+				s.rest()
+			}
 			s.sleep(ctx, time.Second, "rest")
 		}
 		r.gate.Unlock()
 		select {
 		case <-over:
 		case <-ctx.Done():
-			return
+			return done
 		}
 	}
+	return done
 }
 
 // restSamples is how many samples are taken in each rest.

@@ -12,7 +12,7 @@ const (
 	width  = 900.0
 	height = 130.0 // of a panel
 	left   = 120.0
-	right  = 20.0
+	right  = 30.0
 	above  = 28.0 // of a panel, for its title
 )
 

@@ -22,7 +22,8 @@ type metric struct {
 	name   string
 	ratio  float64 // of the value
 	slack  float64 // and besides
-	server string  // its name in the answer to mntr; the sum of all servers counts. "" if it is the process's.
+	server string  // its name in the answer to mntr; the sum of all servers counts. "" if it is the process's
+	shared bool    // all servers have the same
 }
 
 // metrics are all that are measured, in the order of [sample.values].
@@ -31,9 +32,11 @@ var metrics = [...]metric{
 	{name: "heap, MB", ratio: .10, slack: 1},
 	{name: "goroutines", ratio: .01, slack: 5}, // of connections that are being replaced
 	{name: "file descriptors", ratio: .01, slack: 3},
-	{name: "watches", ratio: .02, slack: 10, server: "zk_watch_count"},               // of streams that are over, which stay until they fire
-	{name: "znodes", ratio: .01, slack: 30, server: "zk_znode_count"},                // containers that are not removed yet
-	{name: "ephemeral znodes", ratio: .01, slack: 10, server: "zk_ephemerals_count"}, // what /_zkcoord has for clients, and what was created without an answer
+	{name: "watches", ratio: .02, slack: 10, server: "zk_watch_count"},              // of streams that are over, which stay until they fire
+	{name: "znodes", ratio: .01, slack: 30, server: "zk_znode_count", shared: true}, // containers that are not removed yet
+	// A client has up to 16 below /_zkcoord, more when changes had to wait for a leader. What was
+	// created without an answer stays as well, until its session ends.
+	{name: "ephemeral znodes", ratio: .01, slack: 15, server: "zk_ephemerals_count", shared: true},
 	{name: "connections", ratio: .01, slack: 3, server: "zk_num_alive_connections"},
 }
 
@@ -125,7 +128,11 @@ func (s *sampler) ask(x *sample) {
 			if !ok {
 				v = math.NaN() // and so the sum
 			}
-			x.values[i] += v
+			if m.shared {
+				x.values[i] = max(x.values[i], v) // NaN if one of them is
+			} else {
+				x.values[i] += v
+			}
 		}
 	}
 }

@@ -59,7 +59,10 @@ func verdict(w io.Writer, samples []sample, idle []string) (status int) {
 	for i, m := range metrics {
 		t := all[i]
 		word := "flat"
-		if !t.flat {
+		switch {
+		case math.IsNaN(t.before) || math.IsNaN(t.after):
+			word = "not known"
+		case !t.flat:
 			word, status = "GROWS", 1
 		}
 		fmt.Fprintf(w, "%-20s %12.1f %12.1f %12s  %s\n", m.name, t.before, t.after, fmt.Sprintf("%.0f%% + %.0f", 100*m.ratio, m.slack), word)

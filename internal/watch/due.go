@@ -43,7 +43,8 @@ func (f *followed) rest(in input) {
 
 // forgive ends the pauses after reads that were not answered: the next server may answer.
 func (l *Loop) forgive() {
-	for _, f := range l.followed {
+	for _, k := range l.keys() {
+		f := l.followed[k]
 		if !f.failing {
 			continue
 		}

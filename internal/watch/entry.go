@@ -1,7 +1,9 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -13,6 +15,16 @@ type key struct {
 	path         string // absolute
 	kind         event.Kind
 	untilDeleted bool // of Data and Children: only until the znode is deleted
+}
+
+func (k key) compare(o key) int {
+	switch c := cmp.Or(strings.Compare(k.path, o.path), cmp.Compare(k.kind, o.kind)); {
+	case c != 0 || k.untilDeleted == o.untilDeleted:
+		return c
+	case k.untilDeleted:
+		return 1
+	}
+	return -1
 }
 
 // baton is a kind for this package alone: the data of a znode until it is deleted, with

@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -241,10 +243,14 @@ func (l *Loop) at(k key, in input) {
 
 // all gives in to every entry.
 func (l *Loop) all(in input) {
-	for _, f := range l.followed {
-		l.step(f, in)
+	for _, k := range l.keys() {
+		l.at(k, in)
 	}
 }
+
+// keys returns what is followed, in an order that is always the same, so that a simulation
+// can be repeated. It is for when the connection has changed.
+func (l *Loop) keys() []key { return slices.SortedFunc(maps.Keys(l.followed), key.compare) }
 
 // step gives in to f and does what f wants done. None of that calls step again, so one
 // slice of actions serves all steps.

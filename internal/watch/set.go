@@ -1,6 +1,9 @@
 package watch
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zkcoord/zkcoord/event"
@@ -135,6 +138,9 @@ func (s *Set) Take() (changes []Change, consistent bool) {
 	for _, c := range s.changes {
 		changes = append(changes, c)
 	}
+	slices.SortFunc(changes, func(a, b Change) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
+	})
 	clear(s.changes)
 	return changes, s.pending == 0
 }

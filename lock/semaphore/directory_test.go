@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkcoord/zkcoord/coord"
+	"github.com/zkcoord/zkcoord/coord/coordtest"
 	"github.com/zkcoord/zkcoord/event"
 	"github.com/zkcoord/zkcoord/lock/semaphore"
 )
@@ -45,6 +46,25 @@ var directories = []scenario{
 		w.Must(w.held(c, 5).Release(bg))
 		if got := w.Get(w.Dir); got != "5" {
 			w.Errorf("data %q", got)
+		}
+	}},
+	{"a contender that loses the gate while it asks for a permit gets none", func(w place) {
+		a := w.Client(T)
+		w.Must(w.held(a, 1).Release(bg)) // so that the directories are there
+		met := false
+		a.Link.OnFrame(func(f coordtest.Frame) coordtest.Action {
+			if !met && f.Op == "multi" && f.Dir == coordtest.ToServer && len(w.queue()) == 1 {
+				met = true
+				w.Delete(w.Dir + "/locks/" + w.queue()[0])
+			}
+			return coordtest.Pass
+		})
+		h := w.sem(a, 1).Acquire(bg)
+		w.Wants(w.outcome(h), coord.ErrDeleted)
+		w.Wait("done", h.Done())
+		a.Link.OnFrame(nil)
+		if n := len(w.leases()); !met || n > 0 {
+			w.Errorf("asked for a permit: %v; %d leases", met, n)
 		}
 	}},
 	{"data that are no number are refused with a clear error, and stay", func(w place) {

@@ -65,8 +65,8 @@
 //
 // A TryAcquire behind others reads the two as well, and lists the leases when they change.
 //
-// While no permit is free, the contender at the gate watches the leases, and each of the
-// others the contender before it. A release costs the one at the gate an event, a listing,
-// its lease and the deletion of its place in the queue; and that the next one an event, the
-// two reads, and a watch.
+// While no permit is free, the contender at the gate reads n once more, and then watches the
+// leases, and each of the others the contender before it. A release costs the one at the
+// gate an event, a listing, its lease and the deletion of its place in the queue; and that
+// the next one an event, the two reads, and a watch.
 package semaphore

@@ -21,7 +21,7 @@ var plots = []plot{
 	{"takes the last permit, waits for another, and releases both", func(w place, c *harness.Client, other *coord.Hold) []*coord.Hold {
 		h := w.sem(c, 2).Acquire(bg)
 		more := w.sem(c, 2).Acquire(bg)
-		w.rest(2 * time.Second)
+		c.Calm(2 * time.Second) // it is at the gate, whatever it has met
 		w.Must(other.Release(bg))
 		for _, h := range []*coord.Hold{h, more} {
 			_ = w.outcome(h)
@@ -33,7 +33,7 @@ var plots = []plot{
 	{"waits at the gate, and is told of another number", func(w place, c *harness.Client, other *coord.Hold) []*coord.Hold {
 		second := w.grant(w.sem(w.Operator(), 2).Acquire(bg))
 		h := w.sem(c, 2).Acquire(bg)
-		w.rest(2 * time.Second)
+		c.Calm(2 * time.Second) // it is at the gate, whatever it has met
 		w.Must(w.sem(w.Operator(), 2).Resize(bg, 3))
 		if err := w.outcome(h); err == nil {
 			w.Error("acquired with the wrong number")
@@ -57,7 +57,7 @@ var plots = []plot{
 	{"is revoked at the gate, and comes again", func(w place, c *harness.Client, other *coord.Hold) []*coord.Hold {
 		second := w.grant(w.sem(w.Operator(), 2).Acquire(bg))
 		h := w.sem(c, 2).Acquire(bg)
-		w.rest(2 * time.Second)
+		c.Calm(2 * time.Second) // it is at the gate, whatever it has met
 		for _, name := range w.queue() {
 			_, _ = w.Op().Set(w.Dir+"/locks/"+name, []byte("__REVOKE__"), -1)
 		}

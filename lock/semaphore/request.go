@@ -77,6 +77,13 @@ func (d *driver) readOnce() (names []string, err error) {
 		}
 	}
 	n, err := parseNumber(dir.Data)
+	if err == nil && (n == 0 || n == d.permits) && len(names) >= d.permits && !d.m.try {
+		// It will wait until the leases change. So the number must not be older than they
+		// are: of a Resize between the two reads nothing would be heard any more.
+		if dir, err = d.s.Get(background, d.dir); err == nil {
+			n, err = parseNumber(dir.Data)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,10 @@
 // A barrier can be used again and again. Nobody enters a round that is open: who comes
 // then waits until the last of it has left, and is in the next.
 //
-// A release that returns nil means that all of the round have left, or have died. One that
-// dies inside keeps the others until the ensemble has ended its session, and no longer.
-// If all die, the round is ended by the next one that enters.
+// A release that returns nil means that all of the round have left, or have died; or that
+// its own session has ended meanwhile: with that it has left, and hears no more of the
+// others. One that dies inside keeps the others until the ensemble has ended its session, and
+// no longer. If all die, the round is ended by the next one that enters.
 //
 // There may be more than n: the round has all who are in when it opens, and the others
 // wait for the next.

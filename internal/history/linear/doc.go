@@ -6,10 +6,10 @@
 // is an order of all operations, each at one moment between its call and its answer, in which
 // a single such thing would have given the same answers. The search is done by
 // github.com/anishathalye/porcupine, for each path by itself, so this shares no code and no
-// idea with [history.Check], beside what belongs together.
+// idea with history.Check, but for which events belong together.
 //
 // The exit status is 1 if there is no such order for some path, and 2 if that could not be
-// decided in time. A picture of what has none is written as a page of HTML.
+// decided in time. For each path that has none a page of HTML shows how far the search got.
 //
 // # Holds
 //
@@ -22,8 +22,8 @@
 // order whenever there is one, since a place that is free earlier is in nobody's way, and
 // spares the search the 2^n ways in which n open releases can have come or not.
 //
-// What was given up may have been held by nobody's knowledge, and keeps nobody out for good. It is
-// left out.
+// A wait that was given up is left out. The ensemble may have granted it without anybody's
+// knowledge, but then it has taken that back, too.
 //
 // # Unknown outcomes
 //
@@ -32,5 +32,6 @@
 // has come before that read was answered.
 //
 // Additions to a counter cannot be told apart. Those that are unknown make up a reserve, from
-// which the difference between two sums may come.
+// which what is too much in a sum may come. A counter from which something is subtracted is left
+// to history.Check.
 package main
