@@ -13,13 +13,13 @@ import (
 // A Lie is told once, in its place, and all else is as it was.
 func TestLieIsToldOnce(t *testing.T) {
 	for _, tt := range []struct {
-		lie  Lie
+		lie  *Lie
 		want string
 	}{
-		{Lie{At: 1, Keep: 2, Data: []byte("xyz")}, "\x00\x00\x00\x03one\x00\x00\x00\x05twxyz\x00\x00\x00\x05three"},
-		{Lie{At: 0, Keep: 100, Data: []byte("!")}, "\x00\x00\x00\x04one!\x00\x00\x00\x03two\x00\x00\x00\x05three"},
-		{Lie{At: 1, Keep: -1, Data: []byte("xyz")}, "\x00\x00\x00\x03onexyz"},
-		{Lie{At: 3, Data: []byte("late")}, "\x00\x00\x00\x03one\x00\x00\x00\x03two\x00\x00\x00\x05three"},
+		{&Lie{At: 1, Keep: 2, Data: []byte("xyz")}, "\x00\x00\x00\x03one\x00\x00\x00\x05twxyz\x00\x00\x00\x05three"},
+		{&Lie{At: 0, Keep: 100, Data: []byte("!")}, "\x00\x00\x00\x04one!\x00\x00\x00\x03two\x00\x00\x00\x05three"},
+		{&Lie{At: 1, Keep: -1, Data: []byte("xyz")}, "\x00\x00\x00\x03onexyz"},
+		{&Lie{At: 3, Data: []byte("late")}, "\x00\x00\x00\x03one\x00\x00\x00\x03two\x00\x00\x00\x05three"},
 	} {
 		near, far := net.Pipe()
 		go func() {

@@ -4,8 +4,6 @@ import (
 	"container/list"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -247,10 +245,6 @@ func (l *Loop) all(in input) {
 		l.at(k, in)
 	}
 }
-
-// keys returns what is followed, in an order that is always the same, so that a simulation
-// can be repeated. It is for when the connection has changed.
-func (l *Loop) keys() []key { return slices.SortedFunc(maps.Keys(l.followed), key.compare) }
 
 // step gives in to f and does what f wants done. None of that calls step again, so one
 // slice of actions serves all steps.
