@@ -95,9 +95,11 @@ func (a announcer) announced(want []byte) bool {
 	return !a.unsure && a.at.owner == ours && bytes.Equal(a.at.data, want)
 }
 
-// heard returns a after it was told that the announcement is now as in s.
+// heard returns a after it was told that the announcement is now as in s. What was read
+// before its own last change may come after the reply to that, and says nothing.
 func (a announcer) heard(s sight) announcer {
-	if !a.over {
+	stale := !a.unsure && a.at.owner == ours && s.owner == ours && s.version < a.at.version
+	if !a.over && !stale {
 		a.at, a.unsure = s, false
 	}
 	return a
