@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/zkcoord/zkcoord/coord"
 	"github.com/zkcoord/zkcoord/coord/coordtest"
+	"github.com/zkcoord/zkcoord/internal/harness"
+	"github.com/zkcoord/zkcoord/lock"
 )
 
 // A zone answers as a resolver does, and reaches servers by their addresses.
@@ -257,4 +260,69 @@ func TestServersFromFunction(t *testing.T) {
 			t.Errorf("dialed %q, want %q", got, want)
 		}
 	})
+}
+
+// Addresses that a client has found long ago are not tried: servers may have moved since,
+// all of them, and a hold must survive that.
+func TestOldAddressesAreNotTried(t *testing.T) {
+	bubble(t, func(w *world) {
+		z := &zone{hosts: map[string][]string{}, lines: map[string]*coordtest.Link{}}
+		var names []string
+		for i := range 5 {
+			names = append(names, fmt.Sprint("zk-", i))
+			z.lines[fmt.Sprint("10.0.0.", i)], z.lines[fmt.Sprint("10.0.1.", i)] = w.line(), w.line()
+			z.set(names[i], fmt.Sprint("10.0.0.", i))
+		}
+		c, err := coord.Dial(bg, names, &coord.Options{Dial: z.Dial, LookupHost: z.LookupHost, SessionTimeout: harness.T})
+		must(t, err)
+		defer c.Close()
+		h := lock.New(c, "/lock").Acquire(bg)
+		must(t, h.Wait())
+		time.Sleep(time.Hour) // virtual
+		z.dialed()
+		for i, name := range names {
+			z.set(name, fmt.Sprint("10.0.1.", i))
+		}
+		w.Flap(c, func() {
+			for i := range names {
+				z.lines[fmt.Sprint("10.0.0.", i)].Cut()
+			}
+		})
+		for _, addr := range z.dialed() {
+			if !strings.HasPrefix(addr, "10.0.1.") {
+				t.Errorf("dialed %s", addr)
+			}
+		}
+		must(t, h.Err())
+	})
+}
+
+// While names cannot be looked up, because the resolver is silent, the addresses that are
+// known are tried in time for what is held: also if one of the servers is silent, too.
+func TestSilentResolverCostsNoHold(t *testing.T) {
+	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second, 30 * time.Second} {
+		bubble(t, func(w *world) {
+			z := &zone{hosts: map[string][]string{"zk": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}, lines: map[string]*coordtest.Link{"10.0.0.1": w.line(), "10.0.0.2": w.line(), "10.0.0.3": w.line()}}
+			var silent atomic.Bool
+			c, err := coord.Dial(bg, []string{"zk"}, &coord.Options{Dial: z.Dial, SessionTimeout: timeout, LookupHost: func(ctx context.Context, host string) ([]string, error) {
+				if silent.Load() {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return z.LookupHost(ctx, host)
+			}})
+			must(t, err)
+			defer c.Close()
+			h := lock.New(c, "/lock").Acquire(bg)
+			must(t, h.Wait())
+			silent.Store(true)
+			time.Sleep(timeout) // virtual
+			_, at, _ := strings.Cut(c.Conn().Server(), "/")
+			host, _, _ := net.SplitHostPort(at)
+			w.Flap(c, func() { z.lines[host].Stall(coordtest.Both) })
+			if h.Err() != nil {
+				t.Errorf("T=%v: %v", timeout, h.Err())
+			}
+		})
+	}
 }

@@ -59,6 +59,7 @@ func (s *Session) choose() {
 		a.at, err = s.c.servers.pick(ctx)
 		return err
 	})
+	a.budget, _ = s.urgency() // of the turn that there is now
 	s.dialing = a
 }
 

@@ -54,7 +54,7 @@ func (m *digestMD5) Step(_ context.Context, challenge []byte) ([]byte, error) {
 		return m.respond(challenge)
 	}
 	got, err := directives(challenge)
-	if err != nil || subtle.ConstantTimeCompare([]byte(got["rspauth"]), []byte(m.proof)) != 1 {
+	if err != nil || m.proof == "" || subtle.ConstantTimeCompare([]byte(got["rspauth"]), []byte(m.proof)) != 1 {
 		return nil, fmt.Errorf("DIGEST-MD5: user %q or its password refused, or the server does not know it: %w", m.user, ErrAuthFailed)
 	}
 	return nil, nil

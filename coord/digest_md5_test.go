@@ -44,6 +44,7 @@ func TestDigestMD5PrintsNoPassword(t *testing.T) {
 // error.
 func FuzzDigestMD5(f *testing.F) {
 	f.Add([]byte(`realm="zk-sasl-md5",nonce="abc",qop="auth",charset=utf-8,algorithm=md5-sess`), []byte("rspauth=0"))
+	f.Add([]byte(""), []byte(""))
 	f.Fuzz(func(t *testing.T, offer, proof []byte) {
 		m, _ := DigestMD5("bob", "sesame")("host")
 		if first, err := m.Step(t.Context(), nil); len(first) > 0 || err != nil {

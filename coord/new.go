@@ -22,8 +22,8 @@ func New(servers []string, opts *Options) (*Client, error) {
 
 // Dial is New, and returns once a session is established.
 //
-// While no server answers, Dial waits until ctx ends. Only [Options].Logger says then what
-// it waits for.
+// While no server answers, Dial waits until ctx ends. [Options].Logger says then what it
+// waits for.
 //
 // If ctx ends first, or every server refuses the client in a way that another attempt
 // would not change, Dial leaves nothing behind and returns an [*Error] that says what was
@@ -85,15 +85,16 @@ func newClient(ctx context.Context, op string, servers []string, opts *Options) 
 // warn says that there is no first session, and why, as long as that is so: nobody is to
 // wait forever in silence.
 func (c *Client) warn() {
-	for wait := 10 * time.Second; ; wait = time.Minute {
+	for wait := 10 * time.Second; ; {
 		state, changed := c.State()
-		if state != Connecting {
+		if state == Connected || state == Closed {
 			return
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
 			c.report.waiting(c.servers.report())
+			wait = time.Minute
 		case <-changed:
 			timer.Stop()
 		}

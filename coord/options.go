@@ -57,8 +57,8 @@ type Options struct {
 	Auth []Auth
 
 	// SASL, if not nil, begins the authentication by SASL on a connection to host, the name
-	// of the server as it was given. It is called for every connection. An error ends the
-	// attempt to connect. See [DigestMD5]; other mechanisms can be had by implementing
+	// of the server as it was given. It is called for every connection, and must not block:
+	// what takes time is for Step. An error ends the attempt to connect. See [DigestMD5]; other mechanisms can be had by implementing
 	// [SASL].
 	SASL func(host string) (SASL, error)
 
@@ -66,23 +66,29 @@ type Options struct {
 	// the server that is dialed is used, as it was given and not as it was looked up.
 	TLS *tls.Config
 
-	// Servers, if not nil, returns the servers, as host:port or host. It is called at the
-	// begin of each turn round them, and must return when ctx ends. If it fails, the
-	// servers that it returned last are tried. [Dial] and [New] are then to be given none.
+	// Servers, if not nil, returns the servers, as host:port or host. It is asked when the
+	// client begins to look for one, and then again each second. The attempt to connect
+	// waits for it, so it must return when ctx ends, which is soon if servers are known. If
+	// it fails, those that it returned last are tried. [Dial] and [New] are then to be given
+	// none.
 	Servers func(ctx context.Context) ([]string, error)
 
 	// FollowEnsemble has the client follow the ensemble's own list of servers, which
 	// dynamic reconfiguration changes: the znode /zookeeper/config, to which the client
-	// needs the permission to read. The servers that the program has named are tried when
-	// a turn round the ensemble's has failed. Do not set it where clients reach the servers
-	// under other addresses than the ensemble knows, as through port forwarding.
+	// needs the permission to read. If that is refused, it is followed no longer. The
+	// servers that the program has named are tried when all that the ensemble names have
+	// been tried in vain. Do not set it where clients reach the servers under other
+	// addresses than the ensemble knows, as through port forwarding, or by TLS on a port of
+	// its own.
 	FollowEnsemble bool
 
 	// LookupHost returns the addresses for which the host of a server stands, as that of a
-	// [net.Resolver] does. Each is a server to try. A host is looked up at the begin of each
-	// turn round the servers; if that fails, the addresses found last are tried. Nil means
-	// that of [net.DefaultResolver]. But if Dial is not nil, nil means that hosts are left
-	// to Dial.
+	// [net.Resolver] does. Each is a server to try. Hosts are looked up when the client
+	// begins to look for a server, and then again each second. The attempt to connect waits
+	// for that, so LookupHost must return when ctx ends, which is soon if addresses are
+	// known; then those that were found last are tried. It must not call Client.Conn. Nil
+	// means that of [net.DefaultResolver]. But if Dial is not nil, nil means that hosts are
+	// left to Dial.
 	LookupHost func(ctx context.Context, host string) (addrs []string, err error)
 
 	// Dial opens a connection, beneath TLS if that is set. It must return when ctx ends.

@@ -27,12 +27,13 @@ type serverList struct {
 	seed int64
 
 	mu sync.Mutex
-	// turn are the servers of the present turn; never empty. next is the index of the
-	// one to try next, or the length of turn if another turn is to begin.
-	turn []server
-	next int
-	// turns is how many turns have begun since a server last welcomed the client.
-	turns int
+	// turn are the servers of the present turn, which began at began; never empty. next is
+	// the index of the one to try next, or the length of turn if another turn is to begin.
+	turn  []server
+	next  int
+	began time.Time
+	// last is the one that was tried last.
+	last server
 	// tries and welcomes are how many attempts and welcomes there have been since a server
 	// was last good. The first welcome sets tries to zero.
 	tries, welcomes int
@@ -61,11 +62,15 @@ func newServerList(source *serverSource) *serverList {
 	return l
 }
 
+// maxTurn is how old the addresses of a turn may be: servers may have moved since, and the
+// addresses may be those of others. A turn that is older is replaced.
+const maxTurn = time.Second
+
 // pick returns the server to try next. At the end of a turn it looks for the servers of
 // the next, until ctx ends at the latest. If that fails the error is that of the server.
 func (l *serverList) pick(ctx context.Context) (server, error) {
 	l.mu.Lock()
-	if l.next < len(l.turn) {
+	if l.next < len(l.turn) && time.Since(l.began) < maxTurn {
 		defer l.mu.Unlock()
 		return l.take(), nil
 	}
@@ -74,9 +79,12 @@ func (l *serverList) pick(ctx context.Context) (server, error) {
 			l.errors[s] = errLookup
 		}
 	}
-	turns := l.turns
+	round := max(0, l.tries-1) / len(l.turn) // this attempt is counted already
 	l.mu.Unlock()
-	turn, err := l.source.turn(ctx, turns)
+	turn, err := l.source.turn(ctx, round)
+	if cause := context.Cause(ctx); err == nil && cause != nil && cause != context.DeadlineExceeded {
+		err = cause // the session has ended meanwhile, and the next looks for itself
+	}
 	if err != nil {
 		return unlisted, err
 	}
@@ -88,24 +96,32 @@ func (l *serverList) pick(ctx context.Context) (server, error) {
 
 // take returns the next server of the turn. It is called with l.mu held.
 func (l *serverList) take() server {
-	s := l.turn[l.next]
+	l.last = l.turn[l.next]
 	l.next++
-	return s
+	return l.last
 }
 
-// begin begins a turn with these servers. It is called with l.mu held.
+// compare orders servers as the client goes round them.
+func (l *serverList) compare(a, b server) int {
+	return cmp.Or(cmp.Compare(l.rank(a.addr), l.rank(b.addr)), cmp.Compare(a.addr, b.addr))
+}
+
+// begin begins a turn with these servers, behind the one that was tried last. It is called
+// with l.mu held.
 func (l *serverList) begin(turn []server) {
-	slices.SortFunc(turn, func(a, b server) int {
-		return cmp.Or(cmp.Compare(l.rank(a.addr), l.rank(b.addr)), cmp.Compare(a.addr, b.addr))
-	})
+	slices.SortFunc(turn, l.compare)
+	if l.last.addr != "" {
+		if i := slices.IndexFunc(turn, func(s server) bool { return l.compare(s, l.last) > 0 }); i > 0 {
+			turn = slices.Concat(turn[i:], turn[:i])
+		}
+	}
 	errors := make(map[server]error)
 	for _, s := range turn {
 		if err := l.errors[s]; err != nil && err != errLookup {
 			errors[s] = err
 		}
 	}
-	l.turn, l.next, l.errors = turn, 0, errors
-	l.turns++
+	l.turn, l.next, l.began, l.errors = turn, 0, time.Now(), errors
 }
 
 // dialing notes that s is being dialed. What is known of it from an earlier attempt says
@@ -160,7 +176,7 @@ func (l *serverList) failed(s server, err error) {
 func (l *serverList) hopeless() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !slices.ContainsFunc(l.turn, func(s server) bool { return !final(l.errors[s]) })
+	return !slices.ContainsFunc(l.turn, func(s server) bool { return s == unlisted || !final(l.errors[s]) })
 }
 
 // welcomed notes that a server serves the session. If the connection ends before the server
@@ -170,7 +186,6 @@ func (l *serverList) welcomed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.errors)
-	l.turns = 0
 	if l.welcomes++; l.welcomes == 1 {
 		l.tries = 0
 	}

@@ -54,17 +54,17 @@ func newServerSource(given []string, o *Options) *serverSource {
 	return &serverSource{list: o.Servers, lookup: o.LookupHost, given: given, hosts: make(map[string][]string)}
 }
 
-// turn returns the servers of the next turn; never none. In the even turns since the last
-// welcome they are those that the ensemble has named, if it has named any.
-func (r *serverSource) turn(ctx context.Context, turns int) ([]server, error) {
+// turn returns the servers of the next turn; never none. In the even rounds since a server
+// was last good they are those that the ensemble has named, if it has named any.
+func (r *serverSource) turn(ctx context.Context, round int) ([]server, error) {
 	r.mu.Lock()
 	names, ensemble := r.given, r.ensemble
 	r.mu.Unlock()
 	switch {
-	case len(ensemble) > 0 && turns%2 == 0:
+	case len(ensemble) > 0 && round%2 == 0:
 		names = ensemble
 	case r.list != nil:
-		listed, err := r.list(ctx)
+		listed, err := r.listIn(ctx, len(names) > 0)
 		if err == nil {
 			listed, err = addresses(listed)
 		}
@@ -88,13 +88,42 @@ func (r *serverSource) follow(names []string) {
 	r.ensemble = names
 }
 
+// listIn returns what Options.Servers names. Where servers are known, they are not waited
+// for long.
+func (r *serverSource) listIn(ctx context.Context, known bool) ([]string, error) {
+	if known {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, share(ctx))
+		defer cancel()
+	}
+	return r.list(ctx)
+}
+
+// share returns how much of the time until ctx ends may be spent on what is not needed: the
+// lease of the session may be running out.
+func share(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return time.Until(deadline) / 8
+	}
+	return time.Second
+}
+
 // expand returns the servers for which names stand, each once. A name that cannot be looked
-// up stands for itself, so that the attempt to dial it says why.
+// up stands for itself, so that the attempt to dial it says why. When there is an address to
+// dial, the other lookups are not waited for long.
 func (r *serverSource) expand(ctx context.Context, names []string) (all []server) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	found := make([][]string, len(names))
+	enough := sync.OnceFunc(func() { time.AfterFunc(share(ctx), cancel) })
 	var lookups sync.WaitGroup
 	for i, name := range names {
-		lookups.Go(func() { found[i] = r.addressesOf(ctx, server{name, name}.host()) })
+		lookups.Go(func() {
+			var fresh bool
+			if found[i], fresh = r.addressesOf(ctx, server{name, name}.host(), enough); fresh {
+				enough()
+			}
+		})
 	}
 	lookups.Wait()
 	for i, name := range names {
@@ -115,29 +144,28 @@ func (r *serverSource) expand(ctx context.Context, names []string) (all []server
 	return all
 }
 
-// addressesOf returns the addresses of host; none if it is an address itself, or if there
-// is nothing to learn. Where addresses are known from before, looking them up may take half
-// of the time that is left, so that they can still be tried in the other half.
-func (r *serverSource) addressesOf(ctx context.Context, host string) []string {
+// addressesOf returns the addresses of host, and whether they have just been looked up; none
+// if it is an address itself, or if there is nothing to learn. If some are known from before
+// it calls enough.
+func (r *serverSource) addressesOf(ctx context.Context, host string, enough func()) (addrs []string, fresh bool) {
 	if r.lookup == nil || isIP(host) {
-		return nil
+		enough()
+		return nil, false
 	}
 	r.mu.Lock()
 	known := r.hosts[host]
 	r.mu.Unlock()
-	if deadline, ok := ctx.Deadline(); ok && len(known) > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
-		defer cancel()
+	if len(known) > 0 {
+		enough()
 	}
 	addrs, err := r.lookup(ctx, host)
 	if err != nil || len(addrs) == 0 {
-		return known
+		return known, false
 	}
 	r.mu.Lock()
 	r.hosts[host] = slices.Clone(addrs)
 	r.mu.Unlock()
-	return addrs
+	return addrs, true
 }
 
 // isIP reports whether host is an address, perhaps with a zone.

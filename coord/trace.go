@@ -113,7 +113,7 @@ type RequestInfo struct {
 // the session. For SessionBegin and SuspendBegin both are the moment itself.
 type SessionInfo struct {
 	ID         SessionID     // zero if there is no session yet
-	Server     string        // the one dialed; for SuspendEnd and Expired, the last one
+	Server     string        // the one dialed, such as "zk1:2181", or "zk1/10.0.0.7:2181" if zk1 was looked up; for SuspendEnd and Expired, the last one
 	Timeout    time.Duration // how long the ensemble keeps the session without hearing from the client
 	Begin, End time.Time
 	Err        error // what went wrong; nil if nothing did
