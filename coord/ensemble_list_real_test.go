@@ -53,7 +53,7 @@ func TestFollowEnsemble(t *testing.T) {
 	w.Wait("the connection is lost", lost)
 	ctx, cancel := context.WithTimeout(bg, 30*time.Second)
 	defer cancel()
-	if _, err := follows.Create(ctx, "/a", nil, 0); err != nil || follows.Kit().Session() != session {
+	if _, _, err := follows.Exists(ctx, "/"); err != nil || follows.Kit().Session() != session {
 		t.Errorf("error %v, or another session", err)
 	}
 	if state, _ := stays.State(); state == coord.Connected {
