@@ -119,10 +119,7 @@ func (r *serverSource) expand(ctx context.Context, names []string) (all []server
 	var lookups sync.WaitGroup
 	for i, name := range names {
 		lookups.Go(func() {
-			var fresh bool
-			if found[i], fresh = r.addressesOf(ctx, server{name, name}.host(), enough); fresh {
-				enough()
-			}
+			found[i] = r.addressesOf(ctx, server{name, name}.host(), enough)
 		})
 	}
 	lookups.Wait()
@@ -144,13 +141,12 @@ func (r *serverSource) expand(ctx context.Context, names []string) (all []server
 	return all
 }
 
-// addressesOf returns the addresses of host, and whether they have just been looked up; none
-// if it is an address itself, or if there is nothing to learn. If some are known from before
-// it calls enough.
-func (r *serverSource) addressesOf(ctx context.Context, host string, enough func()) (addrs []string, fresh bool) {
+// addressesOf returns the addresses of host; none if it is an address itself, or if there is
+// nothing to learn. It calls enough as soon as there is something to dial.
+func (r *serverSource) addressesOf(ctx context.Context, host string, enough func()) []string {
 	if r.lookup == nil || isIP(host) {
 		enough()
-		return nil, false
+		return nil
 	}
 	r.mu.Lock()
 	known := r.hosts[host]
@@ -160,12 +156,13 @@ func (r *serverSource) addressesOf(ctx context.Context, host string, enough func
 	}
 	addrs, err := r.lookup(ctx, host)
 	if err != nil || len(addrs) == 0 {
-		return known, false
+		return known
 	}
+	enough()
 	r.mu.Lock()
 	r.hosts[host] = slices.Clone(addrs)
 	r.mu.Unlock()
-	return addrs, true
+	return addrs
 }
 
 // isIP reports whether host is an address, perhaps with a zone.
