@@ -111,21 +111,23 @@ func scriptIsolated(w *world, rest *coordtest.Link, isolate func() (heal func())
 // takes one, too.
 var anyEpoch = regexp.MustCompile(`\+[0-9]+ epoch`)
 
+// lineTo returns a line to the server at addr of an ensemble.
+func lineTo(t *testing.T, s *coordtest.Server, addr string) *coordtest.Link {
+	l := coordtest.NewLink(func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return s.Dial(ctx, network, addr)
+	})
+	t.Cleanup(l.Close)
+	return l
+}
+
 // An isolated leader of this package answers what a real one answers, and nothing else;
 // what it leaves unanswered is not done, and the others go on without it.
 func TestIsolated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := coordtest.NewServer(t)
-		to := func(addr string) *coordtest.Link {
-			l := coordtest.NewLink(func(ctx context.Context, network, _ string) (net.Conn, error) {
-				return s.Dial(ctx, network, addr)
-			})
-			t.Cleanup(l.Close)
-			return l
-		}
 		w := newWorld(t, s.Dial, "/isolated")
-		w.link = to("leader:2181")
-		scriptIsolated(w, to("others:2181"), func() func() { return s.Isolate("leader:2181") })
+		w.link = lineTo(t, s, "leader:2181")
+		scriptIsolated(w, lineTo(t, s, "others:2181"), func() func() { return s.Isolate("leader:2181") })
 		compare(t, "isolated", w.log.String())
 	})
 }

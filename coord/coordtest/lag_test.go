@@ -175,16 +175,9 @@ func scriptLagging(w *world, rest *coordtest.Link, lag func() (heal func())) {
 func TestLagging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := coordtest.NewServer(t)
-		to := func(addr string) *coordtest.Link {
-			l := coordtest.NewLink(func(ctx context.Context, network, _ string) (net.Conn, error) {
-				return s.Dial(ctx, network, addr)
-			})
-			t.Cleanup(l.Close)
-			return l
-		}
 		w := newWorld(t, s.Dial, "/lagging")
-		w.link = to("follower:2181")
-		scriptLagging(w, to("leader:2181"), func() func() { return s.Lag("follower:2181") })
+		w.link = lineTo(t, s, "follower:2181")
+		scriptLagging(w, lineTo(t, s, "leader:2181"), func() func() { return s.Lag("follower:2181") })
 		compare(t, "lagging", w.log.String())
 	})
 }

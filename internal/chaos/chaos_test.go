@@ -138,7 +138,7 @@ func TestBlows(t *testing.T) {
 	if again := order("servers", 1); !slices.Equal(first, again) {
 		t.Errorf("blows %v and %v with the same seed", first, again)
 	}
-	if slices.Equal(first, order("clients", 1)) && slices.Equal(first, order("servers", 2)) {
+	if slices.Equal(first, order("clients", 1)) || slices.Equal(first, order("servers", 2)) {
 		t.Errorf("blows %v whatever the seed", first)
 	}
 }

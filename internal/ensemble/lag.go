@@ -14,9 +14,8 @@ import (
 
 // Lag makes a follower do what its leader commits only when heal is called. It hears
 // the leader's pings all the same, answers them, logs what is proposed, and asks which
-// sessions live: its leader has no reason to give it up. So it is with a follower
-// that is slow to apply, be it for a long read, many commits or the garbage collector,
-// and here with exactly those of its clients and of other servers that the test chooses.
+// sessions live: its leader has no reason to give it up. A follower is like that when it is
+// slow to apply: because of a long read, many commits or the garbage collector.
 //
 // The ensemble must have been started with Options.Relays, and n must follow.
 func (e *Ensemble) Lag(n *Node) (heal func()) {
